@@ -5,11 +5,12 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.interface.kinds import kind_of
-from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
+from petstore_mock.common.values import is_integer
+from petstore_mock.interface.schemas import are_right, is_valid, properties
 from petstore_mock.interface.strict_json import read_integer
 from petstore_mock.interface.table import ANIMAL
-from petstore_mock.verify.seen import Wanted, matches
+from petstore_mock.verify.probes import limits_of
+from petstore_mock.verify.seen import Wanted, matches, read_values, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,6 +67,11 @@ def is_wrong(turn: Turn) -> bool:
     if not are_right(turn.operation, {**turn.given, **turn.path}):
         return True
     return turn.operation.body is not None and not is_valid(turn.operation.body)(turn.fields)
+
+
+def values_of(turn: Turn) -> dict[str, Any]:
+    """Return the values of the parameters of a request, by name."""
+    return read_values(turn.operation, {**turn.path, **turn.given})
 
 
 # Whole responses
@@ -147,7 +153,9 @@ def of_left_out(name: str, *, is_kept: bool) -> Change:
 
     def change(turn: Turn) -> None:
         former = turn.former or {}
-        if name not in former or name in turn.fields:
+        if name not in former:
+            return
+        if name in turn.fields:
             return
         pet = {**(turn.animals.document(turn.pet_id) or {}), name: former[name]}
         if not is_kept:
@@ -222,7 +230,7 @@ def has_both(first: Parameter, second: Parameter) -> Callable[[Turn], bool]:
 
 def select_after_limit(turn: Turn) -> None:
     """Take the first animals of the store, as many as the request allows, and select from these."""
-    filters = filters_of(turn)
+    filters = wanted(turn.operation, values_of(turn))
     page_of(turn, turn.animals.documents())
     turn.document = [pet for pet in turn.document if matches(pet, filters)]
 
@@ -251,33 +259,21 @@ def one_more(parameter: Parameter, least: int, most: int) -> Change:
 def page_of(turn: Turn, pets: Iterable[Pet]) -> None:
     """Respond with as many animals as the request allows."""
     limit = turn.operation.limit
-    most: object = None
+    most = None
     if limit is not None:
-        rules = parameters(turn.operation)[limit.name]
-        most = read_integer(turn.given.get(limit.name, str(rules["default"])))
-    turn.document = [*pets][: most if isinstance(most, int) else None]
+        most = values_of(turn).get(limit.name, limits_of(turn.operation)[2])
+    turn.document = [*pets][: most if is_integer(most) else None]
 
 
 def select(parameter: Parameter, chooses: Callable[[Pet, Wanted], bool]) -> Change:
     """Return a change to a list: ``chooses`` decides about a parameter, if the request has it."""
 
     def change(turn: Turn) -> None:
-        filters = filters_of(turn)
-        own = [one for one in filters if one.parameter is parameter]
+        filters = wanted(turn.operation, values_of(turn))
         others = [one for one in filters if one.parameter is not parameter]
-        if own:
-            pets = [pet for pet in turn.animals.documents() if matches(pet, others) and chooses(pet, own[0])]
-            page_of(turn, pets)
+        for own in filters:
+            if own.parameter is parameter:
+                pets = [pet for pet in turn.animals.documents() if matches(pet, others) and chooses(pet, own)]
+                page_of(turn, pets)
 
     return change
-
-
-def filters_of(turn: Turn) -> list[Wanted]:
-    """Return the filters of a request with their values."""
-    rules = parameters(turn.operation)
-    given = {**turn.path, **turn.given}
-    return [
-        Wanted(parameter, kind_of(rules[parameter.name]).read(given[parameter.name]))
-        for parameter in turn.operation.filters
-        if parameter.name in given
-    ]

@@ -46,6 +46,8 @@ _ENOUGH_REQUESTS: Final = 5  # if none of them gets 429, there is no rate limit
 _SURELY_SHOWN: Final = 50  # animals; a shorter list with limit=100 is not a full page
 # A difference between two ids. Other clients do not create so many animals between two requests.
 _LEAP: Final = 1_000_000
+# Statuses of an operation that shows an animal, or says that it is gone.
+_WITH_ANIMAL: Final = frozenset({200, 404, 410})
 _NOT_JUDGED: Final = frozenset({401, 403, 410, 429})
 _CREATED: Final = "needs a created animal (--allow-create)"
 # Header fields whose value is an address, which may name an animal.
@@ -110,7 +112,9 @@ def _sighted(row: Evidence, history: History) -> dict[str, list[Seen]]:
         choice = row.read(seen, history)
         if choice is not None:
             sighted[choice].append(seen)
-    return {row.once: sighted[row.once]} if row.once in sighted else sighted
+    if row.once in sighted:
+        return {row.once: sighted[row.once]}
+    return sighted
 
 
 def _is_judged(seen: Seen, gap: str, history: History) -> bool:
@@ -143,10 +147,14 @@ def _shape(value: object) -> str:
         return f"{{{members}}}"
     if is_array(value):
         first = _shape(value[0]) if value else ""
-        return f"[{first}, ...{len(value)}]" if len(value) > 1 else f"[{first}]"
+        if len(value) > 1:
+            return f"[{first}, ...{len(value)}]"
+        return f"[{first}]"
     if value is None:
         return "null"
-    return "no JSON" if value is NO_JSON else type(value).__name__
+    if value is NO_JSON:
+        return "no JSON"
+    return type(value).__name__
 
 
 # Requests that probe a gap
@@ -209,7 +217,9 @@ def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Choice
     if len(history.standing(seen)) <= min(limits.values()):
         return None
     fitting = [(limit, name) for name, limit in limits.items() if 0 < seen.count <= limit]
-    return min(fitting)[1] if fitting else ""
+    if fitting:
+        return min(fitting)[1]
+    return ""
 
 
 def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Choice:
@@ -230,8 +240,10 @@ def _by_keywords(gap: Gap, _seen: Seen, history: History) -> Choice:
     tried = [seen for seen in history.answered if seen.probe.gap == gap.name]
     if len(tried) < len(gap.texts):
         return None
+    came = [seen.is_refusal for seen in tried]
     for name, keywords in gap.alternatives.items():
-        if all(bool(violations(keywords or {}, one.sent.get(gap.field), "")) is one.is_refusal for one in tried):
+        values = [seen.sent.get(gap.field) for seen in tried]
+        if came == [bool(violations(keywords or {}, value, "")) for value in values]:
             return name
     return ""
 
@@ -260,10 +272,14 @@ def _of_omitted(gap: Gap) -> Evidence:
 
 
 def _by_omission(gap: Gap, seen: Seen, history: History) -> Choice:
-    if seen not in history.created or not seen.sent or gap.field in seen.sent:
+    if seen not in history.created:
+        return None
+    if not seen.sent:
+        return None
+    if gap.field in seen.sent:
         return None
     value = seen.pets[0].get(gap.field, "absent")
-    return value if value in gap.alternatives else ""
+    return next((name for name in gap.alternatives if name == value), "")
 
 
 # Lists
@@ -295,7 +311,9 @@ def _paging(seen: Seen, history: History) -> Choice:
     choice = _PAGING[paging[0]] if len(paging) == 1 else ""
     # A last page has no link to a next page.
     has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)
-    return "next_link" if choice == "link" and has_next else choice
+    if choice == "link" and has_next:
+        return "next_link"
+    return choice
 
 
 def _is_list(seen: Seen) -> bool:
@@ -304,15 +322,19 @@ def _is_list(seen: Seen) -> bool:
 
 def _fill(seen: Seen, history: History) -> Choice:
     limit = seen.limit
-    if not _is_list(seen) or not seen.probe.is_valid or limit is None:
+    if limit is None or not _is_list(seen) or not seen.probe.is_valid:
         return None
-    if seen.count < min(limit, len(history.standing(seen))):
-        return "short" if seen.count else ""
-    return "full" if seen.count == limit > 1 else None
+    if seen.count == limit > 1:
+        return "full"
+    if seen.count >= min(limit, len(history.standing(seen))):
+        return None
+    return "short" if seen.count else ""
 
 
 def _order(seen: Seen, history: History) -> Choice:
-    return history.once(_order_of_lists) if _shows_order(seen) else None
+    if _shows_order(seen):
+        return history.once(_order_of_lists)
+    return None
 
 
 def _shows_order(seen: Seen) -> bool:
@@ -327,7 +349,9 @@ def _order_of_lists(history: History) -> Choice:
     same = [] if fitting else [*_repeated_orders(lists, history)]
     if not same:
         return None
-    return "arbitrary_stable" if all(same) else "arbitrary"
+    if all(same):
+        return "arbitrary_stable"
+    return "arbitrary"
 
 
 def _by_id(pets: list[Pet]) -> bool:
@@ -371,13 +395,17 @@ def _common_ids(seen: Seen, other: Seen) -> list[int]:
 
 
 def _location(seen: Seen, history: History) -> Choice:
-    if seen not in history.created:
-        return None
-    return "present" if seen.header("Location") else "absent"
+    return _presence(seen, "Location") if seen in history.created else None
+
+
+def _presence(seen: Seen, *names: str) -> str:
+    return "present" if any(map(seen.header, names)) else "absent"
 
 
 def _assignment(seen: Seen, history: History) -> Choice:
-    return history.once(_assigned) if seen in history.created else None
+    if seen in history.created:
+        return history.once(_assigned)
+    return None
 
 
 def _assigned(history: History) -> Choice:
@@ -394,10 +422,13 @@ def _assigned(history: History) -> Choice:
 
 def _visible(seen: Seen, history: History) -> Choice:
     """Return whether a request right after a create shows the animal."""
-    create = next((made for made in history.created if made.number == seen.number - 1), None)
-    if create is None:
-        return None
-    pet_id = create.pets[0]["id"]
+    for create in history.created:
+        if create.number == seen.number - 1:
+            return _visibility(create.pets[0]["id"], seen, history)
+    return None
+
+
+def _visibility(pet_id: int, seen: Seen, history: History) -> Choice:
     if seen.pet(pet_id) is not None:
         return "immediate"
     would_show = seen.status == 404 and not seen.is_removed
@@ -420,13 +451,17 @@ def _content_type(seen: Seen, _history: History) -> Choice:
 
 
 def _codes(seen: Seen, history: History) -> Choice:
-    return history.once(_known_codes) if _code(seen) is not None else None
+    if _code(seen) is not None:
+        return history.once(_known_codes)
+    return None
 
 
 def _code(seen: Seen) -> Choice:
     """Return the code of an error."""
     has_code = seen.is_refusal and is_object(seen.document) and "code" in seen.document
-    return str(seen.document["code"]) if has_code else None
+    if has_code:
+        return str(seen.document["code"])
+    return None
 
 
 def _known_codes(history: History) -> str:
@@ -447,31 +482,36 @@ def _extra_fields(seen: Seen, _history: History) -> Choice:
         return None
     # The service may return the unknown field that a probe sent.
     known = {*properties(kind), _UNKNOWN_FIELD}
-    return "present" if any(fields - known for fields in objects) else "none"
+    if any(fields - known for fields in objects):
+        return "present"
+    return "none"
 
 
 def _deprecation(seen: Seen, _history: History) -> Choice:
     is_about_one = seen.operation.removed_at is not None and seen.is_about is not None
-    if not is_about_one or seen.status not in {200, 404, 410}:
-        return None
-    return "present" if seen.header("Deprecation") or seen.header("Sunset") else "absent"
+    if is_about_one and seen.status in _WITH_ANIMAL:
+        return _presence(seen, "Deprecation", "Sunset")
+    return None
 
 
 def _removal(seen: Seen, history: History) -> Choice:
-    pet_id = seen.is_about
-    if pet_id is None or not seen.is_removed or not seen.probe.is_valid:
+    is_judged = seen.is_removed and seen.probe.is_valid and seen.status in _WITH_ANIMAL
+    if seen.is_about is None or not is_judged or not history.is_known(seen.is_about, seen.number):
         return None
-    is_told = seen.status in {200, 404, 410} and history.is_known(pet_id, seen.number)
-    return {410: "gone", 404: "not_found"}.get(seen.status, "still_served") if is_told else None
+    return {410: "gone", 404: "not_found"}.get(seen.status, "still_served")
 
 
 def _rate(seen: Seen, history: History) -> Choice:
     if seen.status == 429:
         wait = seen.header("Retry-After")
         kind = "retry_after_date" if wait else ""
-        return "retry_after_seconds" if wait.isdecimal() else kind
+        if wait.isdecimal():
+            return "retry_after_seconds"
+        return kind
     has_enough = len(history.exchanges) >= _ENOUGH_REQUESTS
-    return "none" if has_enough and not history.once(_is_limited) else None
+    if has_enough and not history.once(_is_limited):
+        return "none"
+    return None
 
 
 def _is_limited(history: History) -> bool:
@@ -512,7 +552,9 @@ def _of_request(
 ) -> Evidence:
     """Return the row of a gap that the responses to its probes show."""
     row = Evidence(gap=gap, read=partial(read, GAPS[gap]), of_probes=True, probes=probes)
-    return replace(row, needs=needs) if needs else row
+    if needs:
+        return replace(row, needs=needs)
+    return row
 
 
 _ROWS: Final = (

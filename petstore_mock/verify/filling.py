@@ -67,20 +67,20 @@ class Filling:
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
 
     def add(self, seen: Seen) -> None:
-        if seen.operation.does.ends and seen.is_success and seen.is_about is not None:
-            self.made.pop(seen.is_about, None)
+        if seen.operation.does.ends:
+            self.made.pop(seen.target_id or 0, None)
         if not seen.pets:
             return
+        last = seen.pets[-1]
         if seen.operation.commits:
-            pet = seen.pets[0]
-            self.made[pet["id"]] = len(pet)
+            self.made[last["id"]] = len(last)
         elif seen.operation.shows_many:
             others = [pet["id"] for pet in seen.pets if pet["id"] not in self.made]
-            self._known = others[-1] if others else seen.pets[-1]["id"]
+            self._known = [last["id"], *others][-1]
             self._was_listed = True
             self._add_listed(seen.pets)
         elif not self._was_listed:
-            self._known = seen.pets[-1]["id"]
+            self._known = last["id"]
 
     def _add_listed(self, pets: list[Pet]) -> None:
         for pet in filter(is_pet, pets):

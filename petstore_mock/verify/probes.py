@@ -167,14 +167,20 @@ def sample_text(parameter: Parameter) -> str:
     field = FIELDS.get(parameter.filters_by or parameter.name)
     if field is None:
         return "1"
-    return f"{{{field.name}}}" if field.refers else text_of(field.samples[0])
+    if field.refers:
+        return f"{{{field.name}}}"
+    return text_of(field.samples[0])
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401  # a JSON value
     """Return a value as the text of a parameter. An array has the text of its first element."""
     if is_array(value):
-        return text_of(value[0]) if value else ""
-    return value if isinstance(value, str) else json.dumps(value)
+        if value:
+            return text_of(value[0])
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
 
 
 def limits_of(operation: Operation) -> tuple[int, int, int]:

@@ -170,12 +170,16 @@ class About:
 def prefix(operation: Operation) -> str:
     """Return the operation in ids: its verb, or its whole name if an earlier row has the same verb."""
     first = next(other for other in EVERY if other.verb == operation.verb)
-    return operation.verb if first is operation else short(operation.name)
+    if first is operation:
+        return operation.verb
+    return short(operation.name)
 
 
 def lead(operation: Operation) -> str:
     """Return the start of names that only later operations need."""
-    return "" if operation in _FIRST else f"{prefix(operation)}-"
+    if operation in _FIRST:
+        return ""
+    return f"{prefix(operation)}-"
 
 
 def success_clause(operation: Operation) -> str:

@@ -22,8 +22,9 @@ from petstore_mock.verify.probes import ELSEWHERE
 from petstore_mock.verify.seen import Seen, accepts_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
+    from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.sending import Sender
 
@@ -112,19 +113,23 @@ class Run:
             return
         seen = self._show(probe)
         # What a wrong change left is no concern of the clauses about right ones.
-        is_wrong_change = probe.expected.status != 0 and not probe.operation.does.adds
-        if seen is None or seen.target_id is None or is_wrong_change:
-            return
-        for readings in read_backs(seen.operation):
-            if readings:
-                self._read_back(readings, seen, seen.target_id)
+        is_right = probe.expected.status == 0 or probe.operation.does.adds
+        if seen is not None and seen.target_id is not None and is_right:
+            self._read_back(seen, seen.target_id)
 
-    def _read_back(self, readings: Sequence[Probe], change: Seen, pet_id: int) -> None:
-        """Send the first reading whose operation still works, until it shows the change (gap visibility)."""
+    def _read_back(self, change: Seen, pet_id: int) -> None:
+        """Send a reading of each clause about what a change left."""
         removed = {seen.operation for seen in self.seen if seen.is_removed}
-        works = next((probe for probe in readings if probe.operation not in removed), readings[-1])
-        target = works.target.replace("{made}", str(pet_id))
-        reading = replace(works, target=target, pattern=works.line)
+        for readings in read_backs(change.operation):
+            # The first one whose operation still works.
+            working = [probe for probe in readings if probe.operation not in removed]
+            for probe in [*working, *readings[-1:]][:1]:
+                self._read_until_shown(probe, change, pet_id)
+
+    def _read_until_shown(self, probe: Probe, change: Seen, pet_id: int) -> None:
+        """Send a reading until it shows the change (gap visibility)."""
+        target = probe.target.replace("{made}", str(pet_id))
+        reading = replace(probe, target=target, pattern=probe.line)
         for _ in range(self._reads_of(reading.shows)):
             view = self._show(reading)
             if view is None or view.shows_change(change, pet_id):
@@ -134,7 +139,9 @@ class Run:
         """Return how often to read an animal. It may appear late (gap visibility)."""
         views = [seen for seen in self.checked if seen.probe.shows == clause]
         was_seen = any(view.pets for view in views)
-        return _FEW if was_seen or len(views) < 2 * _FEW else 1
+        if was_seen or len(views) < 2 * _FEW:
+            return _FEW
+        return 1
 
     def _show(self, probe: Probe) -> Seen | None:
         """Send a probe and keep the exchange for the clauses. Return None for a skipped probe."""
@@ -243,7 +250,9 @@ class Run:
     def _patience(self) -> float:
         """Return the seconds for a response. A service that is silent from the start ends the run sooner."""
         timeout = self._limits["timeout"]
-        return timeout if self._is_readable else min(timeout, _FIRST_TIMEOUT)
+        if self._is_readable:
+            return timeout
+        return min(timeout, _FIRST_TIMEOUT)
 
     def _keep(self, seen: Seen) -> Seen:
         """Keep an exchange, with what it says about animals."""
@@ -279,23 +288,24 @@ class Run:
 
     def _obstacles(self, probe: Probe) -> Iterator[str]:
         """Yield each reason not to send a probe, the most general first."""
-        operation = probe.operation
-        most_requests = self._limits["max_requests"]
-        most_animals = self._limits["allow_create"]
         if self.stopped:
             yield self.stopped
+        yield from self._limits_reached(probe.operation)
+        if self._silences[probe.operation.name] >= _FEW:
+            yield f"{probe.operation.name} timed out {_FEW} times"
+        if probe.is_open and self._crashes(is_open=True) >= _FEW:
+            yield f"{_FEW} unusual requests got a 5xx"
+        if self._end_at <= max(self._next, monotonic()):
+            yield self._late
+
+    def _limits_reached(self, operation: Operation) -> Iterator[str]:
+        most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]
         if len(self.seen) >= most_requests:
             yield f"the limit --max-requests {most_requests} is reached"
         if operation.commits and not most_animals:
             yield "creating animals needs --allow-create"
         if operation.does.adds and len(self.left) >= most_animals:
             yield f"the limit --allow-create {most_animals} is reached"
-        if self._silences[operation.name] >= _FEW:
-            yield f"{operation.name} timed out {_FEW} times"
-        if probe.is_open and self._crashes(is_open=True) >= _FEW:
-            yield f"{_FEW} unusual requests got a 5xx"
-        if self._end_at <= max(self._next, monotonic()):
-            yield self._late
 
     @property
     def _late(self) -> str:
@@ -303,7 +313,9 @@ class Run:
 
     def _account(self, seen: Seen) -> None:
         """Note the animal that a create may have added, and write its receipt."""
-        if seen.is_refusal or 300 <= seen.status < 400:
+        if seen.is_refusal:
+            return
+        if 300 <= seen.status < 400:
             return
         name = str(seen.sent.get(LABEL, ""))
         self.left.append((seen.target_id, name))

@@ -19,7 +19,7 @@ from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.probes import limits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
@@ -62,7 +62,9 @@ def _read(body: bytes) -> tuple[bytes, Any]:
 def _members(body: bytes) -> Mapping[str, Any]:
     """Return the members of a JSON object; empty for another body."""
     value = _json(body)
-    return value if is_object(value) else {}
+    if is_object(value):
+        return value
+    return {}
 
 
 class Wanted(NamedTuple):
@@ -93,6 +95,19 @@ class Wanted(NamedTuple):
         """Whether an animal has exactly the value of the filter."""
         field = self.parameter.filters_by
         return field in pet and is_same_value(field, pet[field], self.value)
+
+
+def read_values(operation: Operation, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of the parameters that have a text in ``given``, by name."""
+    rules = parameters(operation)
+    names = [parameter.name for parameter in operation.parameters if parameter.name in given]
+    return {name: kind_of(rules[name]).read(given[name]) for name in names}
+
+
+def wanted(operation: Operation, values: Mapping[str, Any]) -> list[Wanted]:
+    """Return the filters of a request with these values."""
+    given = [parameter for parameter in operation.filters if parameter.name in values]
+    return [Wanted(parameter, values[parameter.name]) for parameter in given]
 
 
 def matches(pet: Mapping[str, Any], filters: Iterable[Wanted]) -> bool:
@@ -147,7 +162,8 @@ class Seen:
         self.prefix, self.document = _read(exchange.response_body if is_whole else b"")
         self.sent = _members(exchange.body)
         self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
-        self._values = dict(self._read_values())
+        self._values = read_values(self.operation, self._given)
+        self.filters = wanted(self.operation, self._values)
         self.items = self._items()
         # The number of animals in the response, also of those that the sample leaves out.
         self.count = len(self.items or ())
@@ -155,19 +171,6 @@ class Seen:
             self.items = self.document = _sample(self.document, self.filters, made)
         # A service may send 8 MiB with each response.
         exchange.trim()
-
-    def _read_values(self) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the value of each parameter of the request that the interface knows."""
-        rules = parameters(self.operation)
-        for parameter in self.operation.parameters:
-            if parameter.name in self._given:
-                yield parameter.name, kind_of(rules[parameter.name]).read(self._given[parameter.name])
-
-    @cached_property
-    def filters(self) -> list[Wanted]:
-        """The filters of the request."""
-        given = [parameter for parameter in self.operation.filters if parameter.name in self._values]
-        return [Wanted(parameter, self._values[parameter.name]) for parameter in given]
 
     @cached_property
     def pets(self) -> list[Pet]:
@@ -180,9 +183,9 @@ class Seen:
         is_readable = self.is_success and self.probe.has_key and self.is_json
         if not is_readable or self.operation.response is None:
             return None
-        if self.operation.shows_many:
-            return list(self.document) if is_array(self.document) else None
-        return None if self._shows_none else [self.document]
+        if not self.operation.shows_many:
+            return None if self._shows_none else [self.document]
+        return list(self.document) if is_array(self.document) else None
 
     @property
     def _shows_none(self) -> bool:
@@ -197,7 +200,9 @@ class Seen:
     def pet_id(self) -> str:
         """The text that identifies the animal of the request; empty if the path has none."""
         identifier = self.operation.identifier
-        return "" if identifier is None else self._given.get(identifier.name, "")
+        if identifier is None:
+            return ""
+        return self._given.get(identifier.name, "")
 
     @property
     def target_id(self) -> int | None:
@@ -206,12 +211,15 @@ class Seen:
             return None
         if not self.operation.does.adds:
             return self.is_about
-        return self.pets[0]["id"] if self.pets else None
+        ids: list[int] = [pet["id"] for pet in self.pets]
+        return next(iter(ids), None)
 
     @property
     def is_about(self) -> int | None:
         """The id of the animal that the request is about, or None."""
-        return int(self.pet_id) if self.pet_id.isdecimal() else None
+        if self.pet_id.isdecimal():
+            return int(self.pet_id)
+        return None
 
     def text(self, parameter: Parameter) -> str:
         """Return the text of a parameter in the request; empty if the request has none."""
@@ -232,10 +240,14 @@ class Seen:
     def limit(self) -> int | None:
         """The limit of a list: the default if the request has none, and None if it has several or another text."""
         parameter = self.operation.limit
-        if parameter is None or self.probe.target.count(f"{parameter.name}=") > 1:
+        if parameter is None:
+            return None
+        if self.probe.target.count(f"{parameter.name}=") > 1:
             return None
         limit = self._values.get(parameter.name, limits_of(self.operation)[2])
-        return limit if is_integer(limit) else None
+        if is_integer(limit):
+            return limit
+        return None
 
     @property
     def has_limit(self) -> bool:
@@ -272,7 +284,9 @@ class Seen:
     def label(self) -> str:
         """The label that the request gives an animal; empty if it gives none."""
         label = self.sent.get(LABEL)
-        return label if isinstance(label, str) else ""
+        if isinstance(label, str):
+            return label
+        return ""
 
     def shows_change(self, change: Seen, pet_id: int) -> bool:
         """Whether the response shows what a change left, or is about another animal."""
@@ -435,7 +449,9 @@ class History:
         valid = [seen for seen in self.of(operation) if seen.probe.is_valid and seen.status]
         has_body = operation.response is not None
         is_served = any(seen.is_success and (seen.is_json or not has_body) for seen in valid)
-        return set() if is_served else {seen.status for seen in valid}
+        if is_served:
+            return set()
+        return {seen.status for seen in valid}
 
     def fails_again(self, seen: Seen) -> bool:
         """Whether another request of the same operation failed as well."""
@@ -470,7 +486,9 @@ class History:
         """Return the last success of an operation before a request that created, changed or removed an animal."""
         done = self.created if operation.does.adds else self.changed
         own = [seen for seen in done if seen.operation is operation and seen.number < number]
-        return own[-1] if own else None
+        if own:
+            return own[-1]
+        return None
 
     @cached_property
     def has_short_pages(self) -> bool:
@@ -478,7 +496,9 @@ class History:
         return any(map(self._is_short, self.lists))
 
     def _is_short(self, seen: Seen) -> bool:
-        if seen.limit is None or not seen.probe.is_valid:
+        if seen.limit is None:
+            return False
+        if not seen.probe.is_valid:
             return False
         created = {one.target_id for one in self.created}
         return 0 < seen.count < min(seen.limit, len(self.standing(seen) - created))
@@ -489,7 +509,9 @@ class History:
         was_changed = any(at < number for at in self._changes.get(pet_id, ()))
         if not before and not was_changed:
             before = [seen.pets[0] for seen in self.created if seen.target_id == pet_id and seen.number < number]
-        return before[-1] if before else None
+        if before:
+            return before[-1]
+        return None
 
     def once(self, read: Callable[[History], _Read]) -> _Read:
         """Return the result of a function that reads the whole history. It is called once."""
@@ -535,6 +557,8 @@ class History:
 
     def _stood(self, pet_id: int, seen: Seen) -> bool:
         before, after = self.around(pet_id, seen.number)
-        if not before or not after:
+        if not before:
+            return False
+        if not after:
             return False
         return matches(before[-1], seen.filters) and matches(after[0], seen.filters)

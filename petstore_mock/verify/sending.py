@@ -85,14 +85,18 @@ class Sender:
         """Return advice for a failure without a readable response, in brackets; empty if there is none."""
         of_address = self.advice_on_400 if failure is None else self._advice_on(failure)
         advice = "; ".join(part for part in (of_address, self._advice_on_proxy()) if part)
-        return f" ({advice})" if advice else ""
+        if advice:
+            return f" ({advice})"
+        return ""
 
     @property
     def advice_on_400(self) -> str:
         """Advice for a first response of 400 without JSON; empty if TLS can't be the cause."""
         if not self.is_tls:
             return "if this port speaks TLS, use https://"
-        return "" if self._has_certificate else f"if the service asks for a client certificate, {_CERTIFICATE_OPTIONS}"
+        if self._has_certificate:
+            return ""
+        return f"if the service asks for a client certificate, {_CERTIFICATE_OPTIONS}"
 
     def _advice_on(self, failure: FailedError) -> str:
         if failure.may_ask_certificate:
@@ -108,7 +112,9 @@ class Sender:
     def _advice_on_proxy(self) -> str:
         """Return a hint if a proxy is set. Its address may hold a password."""
         scheme = "https" if self.is_tls else "http"
-        if scheme not in getproxies() or proxy_bypass(self._connection.peer[0]):
+        if scheme not in getproxies():
+            return ""
+        if proxy_bypass(self._connection.peer[0]):
             return ""
         return f"{scheme.upper()}_PROXY is set, but verify uses no proxy: run it with direct access to the service"
 
@@ -127,7 +133,9 @@ def _is_common(text: str) -> bool:
 def client_certificate(cert: object, cert_key: object) -> ssl.SSLContext | None:
     """Return TLS settings with a client certificate; None without one."""
     if cert is None:
-        return None if cert_key is None else refuse("expected cert, the file of the certificate, beside cert_key")
+        if cert_key is None:
+            return None
+        return refuse("expected cert, the file of the certificate, beside cert_key")
     context = ssl.create_default_context()
     key_file = None if cert_key is None else as_path(cert_key, "cert_key")
     try:

@@ -94,7 +94,9 @@ class Verdict:
         if "broken" in results or self.drift:
             return BROKEN
         is_seen = "holds" in results and "could_not_check" not in results and not self.stopped
-        return HOLDS if is_seen else COULD_NOT_CHECK
+        if is_seen:
+            return HOLDS
+        return COULD_NOT_CHECK
 
     def __str__(self) -> str:
         return as_text(self)
@@ -136,7 +138,9 @@ _CAN_NOT_PLAY: Final = (
 
 def _unlearned(finding: Finding) -> str:
     is_inconsistent = finding.kind == "contradictory"
-    return f"inconsistent: {finding.evidence}" if is_inconsistent else finding.evidence
+    if is_inconsistent:
+        return f"inconsistent: {finding.evidence}"
+    return finding.evidence
 
 
 # Output

@@ -88,7 +88,9 @@ def _is_wrong(seen: Seen, history: History) -> bool:
     """Whether the status of a valid request breaks the success clause of its operation."""
     if seen.has_failed:
         return history.fails_again(seen)
-    if seen.is_removed or seen.status in KEYS_AND_LIMITS:
+    if seen.is_removed:
+        return False
+    if seen.status in KEYS_AND_LIMITS:
         return False
     if seen.status in ELSEWHERE:
         return _was_there(seen, history)
@@ -109,7 +111,9 @@ def _existed(seen: Seen, pet_id: int, history: History) -> bool:
 def _was_there(seen: Seen, history: History) -> bool:
     """Whether the animal of the request surely existed, although the response says that it did not."""
     pet_id = seen.is_about
-    if pet_id is None or not _existed(seen, pet_id, history):
+    if pet_id is None:
+        return False
+    if not _existed(seen, pet_id, history):
         return False
     if seen.operation.commits:
         # The lost response of the first request may have removed the animal.

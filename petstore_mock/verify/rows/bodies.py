@@ -103,13 +103,17 @@ def _form(value: object, rules: Mapping[str, Any]) -> object:
         return type(value)
     if value.lower() in map(str.lower, rules.get("enum", ())):
         return "the case of an allowed value"
-    return "".join(sign for sign, _ in groupby(map(_sign, value))) if "format" in rules else str
+    if "format" in rules:
+        return "".join(sign for sign, _ in groupby(map(_sign, value)))
+    return str
 
 
 def _sign(letter: str) -> str:
     if letter.isalpha():
         return "a"
-    return "9" if letter.isdecimal() else letter
+    if letter.isdecimal():
+        return "9"
+    return letter
 
 
 # Fields of new animals

@@ -113,7 +113,9 @@ def _would_show(seen: Seen, history: History) -> bool:
 
 def _is_whole(seen: Seen, history: History) -> bool:
     """Whether a list shows every matching animal. It does if another page with the same limit is longer."""
-    if history.has_short_pages or not seen.is_distinct:
+    if history.has_short_pages:
+        return False
+    if not seen.is_distinct:
         return False
     pages = [one.count for one in history.lists if one.limit == seen.limit]
     return 0 < seen.count < max(pages, default=0)
@@ -128,7 +130,9 @@ def _listed(operation: Operation) -> Clause:
 
 def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
     """Check that lists show the created animals that a read showed."""
-    if seen.items is None or not _is_whole(seen, history):
+    if seen.items is None:
+        return
+    if not _is_whole(seen, history):
         return
     own = [create for create in history.created if create.operation is operation]
     views = [*filter(None, (history.views.get(create.target_id or 0) for create in own))]
@@ -158,7 +162,11 @@ def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
     """Check that the last changed animal has the sent fields, possibly some responses later."""
     change = history.last(operation, seen.number)
     pet = None if change is None else seen.pet(change.is_about)
-    if change is None or pet is None or not is_pet(pet):
+    if change is None:
+        return
+    if pet is None:
+        return
+    if not is_pet(pet):
         return
     _, later = history.around(pet["id"], seen.number)
     views = [pet, *filter(is_pet, later)]
@@ -204,7 +212,9 @@ def _change_of(operation: Operation, seen: Seen, history: History) -> Seen | Non
     """Return the last change of an animal before a response, if it was by this operation."""
     pet_ids = {seen.is_about, *(pet["id"] for pet in seen.pets)}
     done = [one for one in history.changed if one.number <= seen.number and one.is_about in pet_ids]
-    return done[-1] if done and done[-1].operation is operation else None
+    if done and done[-1].operation is operation:
+        return done[-1]
+    return None
 
 
 def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Results:
@@ -214,13 +224,18 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
     pet = seen.pet(change.is_about)
     # A time between two exchanges.
     former = history.former(change.target_id or 0, change.number - 0.5)
-    # A response without the sent fields is older than the change.
-    if not is_pet(pet) or not is_pet(former) or not has_sent(pet, change):
+    if not is_pet(pet) or not is_pet(former):
         return
-    left_out = [name for name in former if name in properties(ANIMAL) and name not in change.sent]
-    for name in left_out:
-        if not FIELDS[name].is_assigned:
+    # A response without the sent fields is older than the change.
+    if has_sent(pet, change):
+        for name in _left_out(change, former):
             yield from _of_one_left_out(operation, name, pet, former)
+
+
+def _left_out(change: Seen, former: Pet) -> list[str]:
+    """Return the fields of an animal that a change left out, without those that the service assigns."""
+    names = former.keys() & properties(ANIMAL).keys() - change.sent.keys()
+    return [name for name in sorted(names) if not FIELDS[name].is_assigned]
 
 
 def _of_one_left_out(operation: Operation, name: str, pet: Pet, former: Pet) -> Results:
@@ -268,7 +283,11 @@ def _is_gone(operation: Operation, seen: Seen, history: History) -> Results:
 
 def _has_left_others(operation: Operation, seen: Seen, history: History) -> Results:
     removal, pet_id = history.last(operation, seen.number), seen.is_about
-    if removal is None or pet_id is None or not history.was_last_there(pet_id, seen.number):
+    if removal is None:
+        return
+    if pet_id is None:
+        return
+    if not history.was_last_there(pet_id, seen.number):
         return
     # The operation has to show the animal at all.
     was_read = any(one.is_success for one in history.of(seen.operation))

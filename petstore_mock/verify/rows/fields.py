@@ -78,7 +78,11 @@ def _has_form(name: str, seen: Seen, _history: History) -> Results:
 
 def _may_show(operation: Operation, name: str) -> bool:
     """Whether the response of an operation can have a field. A new animal has no optional field that was not sent."""
-    if not operation.does.adds or operation.body is None or name in _REQUIRED:
+    if not operation.does.adds:
+        return True
+    if operation.body is None:
+        return True
+    if name in _REQUIRED:
         return True
     return name in properties(operation.body)
 
@@ -173,7 +177,13 @@ def _has_sent(name: str, seen: Seen, _history: History, *, is_beyond: bool) -> R
     """Check that a response has the sent value of a field; ``is_beyond`` selects values that often change."""
     value = seen.sent.get(name)
     is_other = seen.probe.expected.status != 0 or seen.probe.is_delicate
-    if value is None or is_other or not seen.pets or not is_pet(seen.document):
+    if value is None:
+        return
+    if is_other:
+        return
+    if not seen.pets:
+        return
+    if not is_pet(seen.document):
         return
     beyond = _kind(name).beyond
     is_special = beyond is not None and beyond.holds(value)
@@ -266,7 +276,9 @@ def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet 
 def _cache_of(seen: Seen) -> str:
     """Return the header fields of a cache, which may have a former response."""
     fields = [f"{name}: {seen.header(name)}" for name in ("Age", "X-Cache") if seen.header(name)]
-    return f" ({', '.join(fields)}: a cache may be the cause)" if fields else ""
+    if fields:
+        return f" ({', '.join(fields)}: a cache may be the cause)"
+    return ""
 
 
 def _compared(pet: Pet, other: Pet, cache: str) -> Results:

@@ -124,7 +124,9 @@ def _of_exact_key(operation: Operation) -> Clause:
 
 
 def _sent_key(turn: Turn) -> str:
-    return turn.sent_keys[0].partition(" ")[2] if turn.sent_keys else ""
+    if turn.sent_keys:
+        return turn.sent_keys[0].partition(" ")[2]
+    return ""
 
 
 def _differs_in_case(turn: Turn) -> bool:

@@ -109,10 +109,16 @@ def is_refused_value(seen: Seen) -> bool:
 
 def _is_at_most(seen: Seen, history: History, *, is_given: bool) -> Results:
     most = seen.limit
-    if most is None or seen.items is None or not seen.probe.is_valid:
+    if most is None:
+        return
+    if seen.items is None:
+        return
+    if not seen.probe.is_valid:
         return
     # Other rows are about a limit together with a filter.
-    if len(seen.chosen) > 1 or seen.has_limit is not is_given:
+    if len(seen.chosen) > 1:
+        return
+    if seen.has_limit is not is_given:
         return
     # A store with fewer animals can't show the limit.
     if seen.count >= most or len(history.standing(seen)) > most:
@@ -124,7 +130,9 @@ def _is_bounded(gap: str | None, seen: Seen, history: History) -> Results:
     is_out_of_bounds = seen.probe.gap == gap
     if is_out_of_bounds and seen.is_refusal:
         yield Result(holds=True)
-    if seen.items is None or seen.probe.is_valid:
+    if seen.items is None:
+        return
+    if seen.probe.is_valid:
         return
     would_show = is_out_of_bounds and len(history.views) > most
     if seen.count > most or would_show:
@@ -150,7 +158,9 @@ def _finds_any(seen: Seen, history: History) -> Results:
 
 def _finds(seen: Seen, history: History) -> Results:
     """Check that a list is not empty although animals match its filters."""
-    if seen.items is None or not seen.probe.is_valid:
+    if seen.items is None:
+        return
+    if not seen.probe.is_valid:
         return
     there = history.standing(seen)
     if seen.items or there:
@@ -194,7 +204,9 @@ def _selected(parameter: Parameter) -> str:
 
 def _word(operation: Operation, parameter: Parameter) -> str:
     """Return a filter in names of mutants. The first filter of an operation has the plain word."""
-    return "filter" if parameter is operation.filters[0] else f"{short(parameter.name)}-filter"
+    if parameter is operation.filters[0]:
+        return "filter"
+    return f"{short(parameter.name)}-filter"
 
 
 def _allowed(operation: Operation, parameter: Parameter) -> list[str]:
@@ -214,7 +226,11 @@ def _finds_with(parameter: Parameter, seen: Seen, history: History) -> Results:
 
 
 def _selects(parameter: Parameter, seen: Seen, _history: History) -> Results:
-    if not seen.items or not seen.probe.is_valid or not _is_alone(seen, parameter):
+    if not seen.items:
+        return
+    if not seen.probe.is_valid:
+        return
+    if not _is_alone(seen, parameter):
         return
     for wanted in seen.filters:
         if wanted.parameter is parameter:

@@ -106,7 +106,9 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
 
 def _coding(seen: Seen) -> str:
     """Return the content coding of an unreadable body, although the request excludes codings."""
-    return "" if seen.is_json else seen.header("Content-Encoding")
+    if seen.is_json:
+        return ""
+    return seen.header("Content-Encoding")
 
 
 def _is_called_json(seen: Seen) -> bool:
@@ -185,7 +187,9 @@ def _has_own_status(seen: Seen, _history: History) -> Results:
 
 
 def _is_error(status: int, seen: Seen, _history: History) -> Results:
-    if seen.status != status or status not in seen.operation.errors:
+    if seen.status != status:
+        return
+    if status not in seen.operation.errors:
         return
     is_error = bool(_error_of(seen))
     cause = "media type" if is_error else "error body"
