@@ -40,6 +40,12 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}{CUT}"
 
 
+def cut_middle(text: str, most: int) -> str:
+    """Return ``text``, or its beginning and its end with ``...`` between them."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+
+
 def printable(text: str) -> str:
     """Return ``text`` with escapes for characters that move a cursor, break a line or reverse the text."""
     if text.isprintable():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from petstore_mock.common.masking import cut_middle
 from petstore_mock.common.values import counted
 from petstore_mock.core.options import OPTIONS
 from petstore_mock.pytest_plugin.ledger import has_failed, has_passed
@@ -182,20 +183,12 @@ def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Meas
 
 def _survivor(row: Mapping[str, Any]) -> list[str]:
     """Return a mutant that no test noticed in lines that fit a terminal."""
-    tests = _listed([_shortened(test) for test in row["reached_by"]], most=_REACHED) or "no test"
+    tests = _listed([cut_middle(test, _LONGEST_NAME) for test in row["reached_by"]], most=_REACHED) or "no test"
     mistake = f"{row['name']}: {row['does']}"
     clause = f"breaks {row['clause']} (§{row['section']}: {row['words']}); reached by {tests}"
     of_mistake = wrap(mistake, _COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
     of_clause = wrap(clause, _COLUMNS, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     return [*of_mistake, *of_clause]
-
-
-def _shortened(test: str) -> str:
-    """Return the name of a test without its middle if it is long."""
-    if len(test) <= _LONGEST_NAME:
-        return test
-    half = _LONGEST_NAME // 2
-    return f"{test[:half]}...{test[-half:]}"
 
 
 def _unreached(count: int) -> list[str]:

@@ -200,9 +200,7 @@ class Seen:
     def pet_id(self) -> str:
         """The text that identifies the animal of the request; empty if the path has none."""
         identifier = self.operation.identifier
-        if identifier is None:
-            return ""
-        return self._given.get(identifier.name, "")
+        return "" if identifier is None else self.text(identifier)
 
     @property
     def target_id(self) -> int | None:
@@ -378,6 +376,12 @@ class History:
 
     def __init__(self, exchanges: Sequence[Seen]) -> None:
         self.exchanges = exchanges
+        # The exchanges with a success or a refusal.
+        self.answered: list[Seen] = []
+        # The successful creates, and the successful changes of stored animals that a service may accept.
+        self.created: list[Seen] = []
+        self.changed: list[Seen] = []
+        self.lists: list[Seen] = []
         # The exchanges of each operation, by name.
         self._of: dict[str, list[Seen]] = defaultdict(list)
         # The animals in responses, by id. Responses to creates are left out.
@@ -390,40 +394,37 @@ class History:
         self._once: dict[object, Any] = {}
         for seen in exchanges:
             self._add(seen)
+            self._add_change(seen)
+            self._add_pets(seen)
 
     def _add(self, seen: Seen) -> None:
-        does = seen.operation.does
         self._of[seen.operation.name].append(seen)
-        if does.commits and seen.is_about is not None and not seen.is_refusal:
+        if seen.is_success or seen.is_refusal:
+            self.answered.append(seen)
+        if seen.operation.shows_many:
+            self.lists.append(seen)
+
+    def _add_change(self, seen: Seen) -> None:
+        if not seen.operation.commits:
+            return
+        is_done = seen.target_id is not None
+        if seen.operation.does.adds:
+            if is_done:
+                self.created.append(seen)
+            return
+        if seen.is_about is not None and not seen.is_refusal:
             self._changes[seen.is_about].append(seen.number)
+        if is_done and not seen.probe.expected.status:
+            self.changed.append(seen)
+
+    def _add_pets(self, seen: Seen) -> None:
         for pet in seen.pets:
             # The clause about the identifier judges a wrong animal; it says nothing about the other animal.
             if seen.is_about not in {None, pet["id"]}:
                 continue
             self._first.setdefault(pet["id"], seen.number)
-            if not does.adds:
+            if not seen.operation.does.adds:
                 self.views[pet["id"]].append(View(seen.number, pet, seen.operation.shows_many))
-
-    @cached_property
-    def answered(self) -> list[Seen]:
-        """The exchanges with a success or a refusal."""
-        return [seen for seen in self.exchanges if seen.is_success or seen.is_refusal]
-
-    @cached_property
-    def created(self) -> list[Seen]:
-        """The successful creates."""
-        return [seen for seen in self.exchanges if seen.operation.does.adds and seen.target_id is not None]
-
-    @cached_property
-    def changed(self) -> list[Seen]:
-        """The successful changes of stored animals, without those that a service must refuse."""
-        of_stored = [seen for seen in self.exchanges if seen.operation.commits and not seen.operation.does.adds]
-        return [seen for seen in of_stored if seen.target_id is not None and not seen.probe.expected.status]
-
-    @cached_property
-    def lists(self) -> list[Seen]:
-        """The requests for lists."""
-        return [seen for seen in self.exchanges if seen.operation.shows_many]
 
     @property
     def has_listed(self) -> bool:

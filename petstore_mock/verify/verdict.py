@@ -11,6 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Literal
 from xml.sax.saxutils import escape, quoteattr
 
+from petstore_mock.common.masking import cut_middle
 from petstore_mock.common.suggesting import readable
 from petstore_mock.common.values import counted
 from petstore_mock.interface.behaviour import Behaviour
@@ -137,8 +138,7 @@ _CAN_NOT_PLAY: Final = (
 
 
 def _unlearned(finding: Finding) -> str:
-    is_inconsistent = finding.kind == "contradictory"
-    if is_inconsistent:
+    if finding.kind == "contradictory":
         return f"inconsistent: {finding.evidence}"
     return finding.evidence
 
@@ -176,17 +176,9 @@ def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
         parts += [_part("holds", f"{clause.id}: {clause.words}") for clause in verdict.of_result("holds")]
         parts += [_part("gap", f"{name}: {finding.evidence}") for name, finding in verdict.gaps.items()]
     if verdict.left:
-        animals = ", ".join(f"{_shortened(name)} (id {pet_id or 'lost'})" for pet_id, name in verdict.left)
+        animals = ", ".join(f"{cut_middle(name, _MOST_NAME)} (id {pet_id or 'lost'})" for pet_id, name in verdict.left)
         parts.append(_part("left behind", f"at most {counted(verdict.created, 'animal')}: {animals}"))
     return "\n".join([f"{verdict.url}, {verdict.began}", *parts, _summary(verdict)]) + "\n"
-
-
-def _shortened(name: str) -> str:
-    """Return a name without its middle if it is long. Its end says which run created the animal."""
-    if len(name) <= _MOST_NAME:
-        return name
-    half = _MOST_NAME // 2
-    return f"{name[:half]}...{name[-half:]}"
 
 
 def _findings(verdict: Verdict) -> Iterator[str]:
