@@ -217,8 +217,9 @@ def has(parameter: Parameter, value: object = None) -> Callable[[Turn], bool]:
     """Return whether a request has a parameter, and the value if one is given."""
 
     def has_it(turn: Turn) -> bool:
-        text = turn.given.get(parameter.name)
-        return text is not None and (value is None or text == str(value))
+        if value is None:
+            return parameter.name in turn.given
+        return turn.given.get(parameter.name) == str(value)
 
     return has_it
 
@@ -273,7 +274,7 @@ def select(parameter: Parameter, chooses: Callable[[Pet, Wanted], bool]) -> Chan
         others = [one for one in filters if one.parameter is not parameter]
         for own in filters:
             if own.parameter is parameter:
-                pets = [pet for pet in turn.animals.documents() if matches(pet, others) and chooses(pet, own)]
-                page_of(turn, pets)
+                fitting = [pet for pet in turn.animals.documents() if matches(pet, others)]
+                page_of(turn, [pet for pet in fitting if chooses(pet, own)])
 
     return change

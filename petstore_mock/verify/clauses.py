@@ -16,7 +16,7 @@ from petstore_mock.interface.schemas import properties
 from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify.evidence import GAP_PROBES
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
-from petstore_mock.verify.row import CREATES, EVERY, Clause, Result, sections, success_clause
+from petstore_mock.verify.row import CREATES, SHOWING, Clause, Result, sections, success_clause
 from petstore_mock.verify.rows import animals, bodies, effects, fields, keys, lists, messages
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ CLAUSES: Final = tuple(_BY_ID.values())
 
 
 def _in_order() -> Iterator[Probe]:
-    own = [probe for row in CLAUSES if row.after is None for probe in row.probes]
+    own = chain.from_iterable(row.probes for row in CLAUSES if row.after is None)
     by_phase: dict[Phase, list[Probe]] = {phase: [] for phase in Phase}
     for probe in (*own, *GAP_PROBES, *_simplest()):
         by_phase[probe.phase].append(probe)
@@ -70,9 +70,7 @@ def read_backs(operation: Operation) -> list[list[Probe]]:
 
 
 # Their responses show whether the service still responds and accepts the key.
-CONTROLS: Final = tuple(
-    request(operation, "1", phase=Phase.LISTS) for operation in EVERY if operation.does.shows_stored
-)
+CONTROLS: Final = tuple(request(operation, "1", phase=Phase.LISTS) for operation in SHOWING)
 # About as many requests as a run needs, with those that follow a create or repeat a request.
 ENOUGH_REQUESTS: Final = 100 * ceil(1.5 * len(PROBES) / 100)
 

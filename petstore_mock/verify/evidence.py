@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
@@ -23,7 +23,7 @@ from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import parameters, properties, schema, violations
 from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
-from petstore_mock.verify.row import CREATES, EVERY, LISTS
+from petstore_mock.verify.row import CREATES, EVERY, LISTS, WITH_BODY
 from petstore_mock.verify.seen import NO_JSON
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ def _finding(gap: str, history: History, keys: tuple[str, ...]) -> Finding:
     if len(sighted) > 1:
         return Finding(gap, None, evidence, "contradictory", count)
     (only,) = sighted
-    return Finding(gap, only or None, evidence, "learned" if only else "neither", count)
+    if not only:
+        return Finding(gap, None, evidence, "neither", count)
+    return Finding(gap, only, evidence, "learned", count)
 
 
 def _sighted(row: Evidence, history: History) -> dict[str, list[Seen]]:
@@ -119,9 +121,10 @@ def _sighted(row: Evidence, history: History) -> dict[str, list[Seen]]:
 
 def _is_judged(seen: Seen, gap: str, history: History) -> bool:
     """Whether a response to a probe of a gap shows its choice."""
+    if seen.probe.gap != gap or seen.status in _NOT_JUDGED:
+        return False
     # A service that refuses every plain animal shows nothing about odd ones.
-    is_evidence = not seen.operation.does.adds or history.accepts_plain
-    return seen.probe.gap == gap and seen.probe.has_key and seen.status not in _NOT_JUDGED and is_evidence
+    return history.accepts_plain or not seen.operation.does.adds
 
 
 def _count(item: tuple[str, list[Seen]]) -> int:
@@ -176,9 +179,9 @@ def _by_status(gap: Gap, seen: Seen, _history: History) -> str:
 
 def _of_parameter(gap: Gap) -> Evidence:
     """Return the row of a gap about an invalid value of a parameter."""
-    is_of_path = all(value is None or isinstance(value, str) for value in gap.alternatives.values())
-    read = partial(_by_status if is_of_path else _by_prediction, gap)
-    return Evidence(gap=gap.name, read=read, of_probes=True, probes=tuple(_with_wrong_texts(gap)))
+    is_of_path = not any(map(callable, gap.alternatives.values()))
+    read = _by_status if is_of_path else _by_prediction
+    return Evidence(gap=gap.name, read=partial(read, gap), of_probes=True, probes=tuple(_with_wrong_texts(gap)))
 
 
 def _with_wrong_texts(gap: Gap) -> Iterator[Probe]:
@@ -259,8 +262,8 @@ def _of_odd_creates(gap: Gap, read: Read) -> Evidence:
 
 def _odd_creates(field: str, texts: Iterable[str], gap: str) -> Iterator[Probe]:
     """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
-    creating = [one for one in CREATES if one.body is not None and field in properties(one.body)]
-    for operation in creating[:1]:
+    creating = [one for one in WITH_BODY if one in CREATES]
+    for operation in [one for one in creating if field in properties(str(one.body))][:1]:
         rules = properties(str(operation.body))
         enums = {name: f'"{rules[name]["enum"][0]}"' for name in rules if "enum" in rules[name]}
         for text in texts:
@@ -343,7 +346,8 @@ def _shows_order(seen: Seen) -> bool:
 
 def _order_of_lists(history: History) -> Choice:
     lists = [*filter(_shows_order, history.lists)]
-    fitting = [choice for choice, has_order in _ORDERS.items() if all(has_order(seen.pets) for seen in lists)]
+    pages = [seen.pets for seen in lists]
+    fitting = [choice for choice, has_order in _ORDERS.items() if all(map(has_order, pages))]
     if len(fitting) == 1:
         return fitting[0]
     same = [] if fitting else [*_repeated_orders(lists, history)]
@@ -527,8 +531,8 @@ def _list_probe(query: str, gap: str) -> tuple[Probe, ...]:
 
 
 def _create_probe(gap: str, texts: Mapping[str, str], media_type: str = "application/json") -> tuple[Probe, ...]:
-    creating = [one for one in CREATES if one.body is not None][:1]
-    probes = [sends(one, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap) for one in creating]
+    creating = [one for one in WITH_BODY if one in CREATES]
+    probes = [sends(one, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap) for one in creating[:1]]
     return tuple(replace(probe, media_type=media_type) for probe in probes)
 
 
@@ -602,4 +606,4 @@ _ROWS: Final = (
     ),
 )
 _BY_GAP: Final = {row.gap: row for row in _ROWS}
-GAP_PROBES: Final = tuple(probe for row in _ROWS for probe in row.probes)
+GAP_PROBES: Final = tuple(chain.from_iterable(row.probes for row in _ROWS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, hide
@@ -32,7 +33,8 @@ _IDENTITY: Final = "identity"
 def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     """Check a run against every clause and the recorded choices."""
     history, keys = History(run.seen), run.secrets
-    gaps = findings(History([]) if run.never_served else history, keys)
+    served = History([]) if run.never_served else history
+    gaps = findings(served, keys)
     left = [(pet_id, hide(name, keys)) for pet_id, name in run.left]
     # Each note once, in order.
     notes = dict.fromkeys(hide(note, keys) for note in _notes(run))
@@ -72,8 +74,8 @@ def _notes(run: Run) -> Iterator[str]:
 
 def _is_kept(run: Run, create: Seen) -> bool:
     """Whether a later response shows the animal of a create without a response."""
-    later = run.seen[create.number :]
-    return any(pet.get(LABEL) == create.label for seen in later for pet in seen.pets)
+    later = chain.from_iterable(seen.pets for seen in run.seen[create.number :])
+    return any(pet.get(LABEL) == create.label for pet in later)
 
 
 class _Judge:

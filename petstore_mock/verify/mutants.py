@@ -7,6 +7,7 @@ The reports of the pytest plugin show which mutants a team's tests notice. A cli
 from __future__ import annotations
 
 import re
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,7 @@ _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 
 def _by_name() -> dict[str, Mutant]:
     found: dict[str, Mutant] = {}
-    for mutant in (mutant for row in CLAUSES for mutant in row.mutants):
+    for mutant in chain.from_iterable(row.mutants for row in CLAUSES):
         if _NAME.fullmatch(mutant.name) is None:
             refuse(f"expected the name of a mutant in lower case with hyphens; got {mutant.name} ({mutant.words})")
         if mutant.name in found:

@@ -31,12 +31,14 @@ LISTS: Final = tuple(operation for operation in EVERY if operation.shows_many)
 SHOWS: Final = tuple(operation for operation in EVERY if operation.response is not None)
 SHOWS_ONE: Final = tuple(operation for operation in EVERY if operation.shows_one)
 CREATES: Final = tuple(operation for operation in EVERY if operation.does.adds)
+# Operations that only show stored animals.
+SHOWING: Final = tuple(operation for operation in EVERY if operation.does.shows_stored)
 # Operations that read, change or remove one stored animal.
 READS: Final = tuple(operation for operation in SHOWS_ONE if operation.does.shows_stored)
 READS_BY_ID: Final = tuple(operation for operation in READS if operation.identifier is not None)
 # Lists that can show every animal: no parameter of the path selects some.
 WHOLE_LISTS: Final = tuple(operation for operation in LISTS if not operation.parameters_in("path"))
-CHANGES: Final = tuple(one for one in EVERY if one.does.keeps and not one.does.adds)
+CHANGES: Final = tuple(operation for operation in EVERY if operation.does.keeps and operation not in CREATES)
 REMOVES: Final = tuple(operation for operation in EVERY if operation.does.ends)
 BY_ID: Final = tuple(operation for operation in EVERY if operation.identifier is not None)
 WITH_BODY: Final = tuple(operation for operation in EVERY if operation.body is not None)

@@ -341,7 +341,8 @@ class Run:
 
     def _look_for_wrong_address(self, seen: Seen) -> None:
         """Refuse a base address without the version if nothing is there, and end the run at another protocol."""
-        is_elsewhere = seen.status in ELSEWHERE or (seen.is_success and not seen.is_json)
+        is_page = seen.is_success and not seen.is_json
+        is_elsewhere = is_page or seen.status in ELSEWHERE
         if is_elsewhere and not self.url.endswith(BASE_PATH):
             url = shown_url(self.url)
             came = f"{url} has no list of animals: {seen.line} got {seen.status}"

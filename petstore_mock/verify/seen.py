@@ -159,7 +159,8 @@ class Seen:
         self.is_refusal = is_whole and 400 <= self.status < 500
         self.has_failed = self.status >= 500 or not is_whole
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
-        self.prefix, self.document = _read(exchange.response_body if is_whole else b"")
+        body = exchange.response_body if is_whole else b""
+        self.prefix, self.document = _read(body)
         self.sent = _members(exchange.body)
         self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
         self._values = read_values(self.operation, self._given)
@@ -256,7 +257,8 @@ class Seen:
     def objects(self) -> list[Mapping[str, Any]]:
         """The elements of the response that have at least one field of an animal."""
         names = properties(ANIMAL).keys()
-        return [item for item in self.items or () if is_object(item) and not names.isdisjoint(item)]
+        objects = filter(is_object, self.items or ())
+        return [item for item in objects if not names.isdisjoint(item)]
 
     @property
     def is_distinct(self) -> bool:
@@ -294,7 +296,9 @@ class Seen:
         if change.operation.does.ends:
             is_there = self.is_success if self.operation.shows_one else pet is not None
             return not is_there
-        return pet is not None and (change.operation.does.adds or has_sent(pet, change))
+        if pet is None or change.operation.does.adds:
+            return pet is not None
+        return has_sent(pet, change)
 
     @property
     def responds(self) -> bool:
@@ -449,8 +453,10 @@ class History:
         """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""
         valid = [seen for seen in self.of(operation) if seen.probe.is_valid and seen.status]
         has_body = operation.response is not None
-        is_served = any(seen.is_success and (seen.is_json or not has_body) for seen in valid)
-        if is_served:
+        served = [seen for seen in valid if seen.is_success]
+        if has_body:
+            served = [seen for seen in served if seen.is_json]
+        if served:
             return set()
         return {seen.status for seen in valid}
 
@@ -536,7 +542,8 @@ class History:
         for seen in self.exchanges[: number - 1]:
             if seen.is_about not in {None, pet_id}:
                 continue
-            is_gone = seen.status == 404 or (seen.is_success and seen.operation.does.ends)
+            is_removed = seen.is_success and seen.operation.does.ends
+            is_gone = is_removed or seen.status == 404
             if seen.pet(pet_id) is not None:
                 is_there = True
             elif is_gone and seen.is_about == pet_id:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Final
 from urllib.request import getproxies, proxy_bypass
 
@@ -55,10 +56,12 @@ class Sender:
         self._headers = headers
         self._shown = dict(headers)
         named = {name.lower() for name in secret_headers}
-        secret = [name for name in headers if name.lower() in named or _SECRET_NAME.search(name)]
-        self._shown.update(dict.fromkeys(secret, _HIDDEN))
-        values = [part for name in secret for part in _parts(headers[name]) if not _is_common(part)]
-        self.secrets = (*nearly_right(key).values(), *values)
+        secrets = [*nearly_right(key).values()]
+        for name, value in headers.items():
+            if name.lower() in named or _SECRET_NAME.search(name):
+                self._shown[name] = _HIDDEN
+                secrets += filterfalse(_is_common, _parts(value))
+        self.secrets = tuple(secrets)
 
     def shown(self, probe: Probe) -> ApiRequest:
         """Return a request as reports show it: without the key and secret header fields."""

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Literal
 from xml.sax.saxutils import escape, quoteattr
@@ -158,7 +158,7 @@ _NOT_IN_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 def _part(mark: str, *lines: str) -> str:
     """Return a part of the report: a mark in the margin, and wrapped lines beside it."""
-    wrapped = [piece for line in lines for piece in _wrapped(line)]
+    wrapped = chain.from_iterable(map(_wrapped, lines))
     return "\n".join(f"{mark:<{_MARGIN}}{line}" for mark, line in zip_longest([mark], wrapped, fillvalue=""))
 
 

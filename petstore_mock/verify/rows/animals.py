@@ -71,7 +71,8 @@ def _plain_requests(operation: Operation) -> Iterator[Probe]:
 
 def _has_success_status(seen: Seen, history: History) -> Results:
     wanted = seen.operation.success
-    if _has_to_succeed(seen) and (seen.is_success or _is_wrong(seen, history)):
+    is_shown = seen.is_success or _is_wrong(seen, history)
+    if is_shown and _has_to_succeed(seen):
         yield Result(seen.status == wanted, f"{wanted}", cause_of(seen, history, wanted))
 
 

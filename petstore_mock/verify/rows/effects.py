@@ -73,7 +73,8 @@ def _of_keeping(operation: Operation, body: str) -> Rows:
     adds = operation.does.adds
     words = _OF_CREATES if adds else _OF_CHANGES
     about = About(operation, **words)
-    row = about.means("{section}-kept", "{kept}", partial(_is_kept if adds else _has_changed, operation))
+    check = _is_kept if adds else _has_changed
+    row = about.means("{section}-kept", "{kept}", partial(check, operation))
     row.needs = f"a {words['done']} animal"
     row.after = operation
     row.send(*_readings())
@@ -100,7 +101,8 @@ def _is_kept(operation: Operation, seen: Seen, history: History) -> Results:
     pet_id: int = create.pets[0]["id"]
     _, later = history.around(pet_id, seen.number)
     is_found = seen.pet(pet_id) is not None or bool(later)
-    if is_found or (_would_show(seen, history) and not history.is_late):
+    is_missing = not history.is_late and _would_show(seen, history)
+    if is_found or is_missing:
         yield Result(is_found, f"the created animal {pet_id}, in this response or later")
 
 
@@ -153,7 +155,7 @@ def _has_no_refused(operation: Operation, what: str, seen: Seen, history: Histor
     """Check that no animal has the label of a refused request. Each request has its own label."""
     labels = history.refused_labels(operation, seen.number)
     if labels and seen.pets:
-        kept = [pet["id"] for pet in seen.pets if isinstance(pet.get(LABEL), str) and pet[LABEL] in labels]
+        kept = [pet["id"] for pet in seen.pets if pet.get(LABEL) in [*labels]]
         words = f"no animal of a refused {what}; the animals {kept} have {LABEL}s of refused {what}s"
         yield Result(not kept, words)
 
@@ -291,5 +293,6 @@ def _has_left_others(operation: Operation, seen: Seen, history: History) -> Resu
         return
     # The operation has to show the animal at all.
     was_read = any(one.is_success for one in history.of(seen.operation))
-    if was_read and (seen.is_success or seen.status == 404):
+    is_told = seen.is_success or seen.status == 404
+    if was_read and is_told:
         yield Result(seen.is_success, f"the animal {pet_id}, which {removal.line} did not name")

@@ -161,7 +161,8 @@ def _odd_creates(name: str) -> Iterator[Probe]:
         rules = properties(body)
         required = schema(body).get("required", ())
         # With all enums, a service that fills them in can't be mistaken for one that changes them.
-        enums = [other for other in rules if "enum" in rules[other] and other not in required]
+        optional = rules.keys() - required
+        enums = [other for other in rules if "enum" in rules[other] and other in optional]
         extra = {other: dumps(rules[other]["enum"][0]) for other in enums}
         phase = Phase.ODD_CREATES if operation.does.adds else Phase.ODD_CHANGES
         for text in odd_texts(rules[name]):
@@ -242,7 +243,9 @@ def _add_other_stored(row: Clause, operation: Operation, name: str) -> None:
     start = f"{{lead}}keeps-{short(name)}"
     # The first create sends a long text if a gap leaves its length open.
     has_long = operation is CREATES[0] and any(gap.field == name for gap in RULES)
-    slips = [slip for slip in _kind(name).slips if slip.keeps and (has_long or not slip.is_of_long)]
+    slips = [slip for slip in _kind(name).slips if slip.keeps]
+    if not has_long:
+        slips = [slip for slip in slips if not slip.is_of_long]
     for slip in slips:
         words = f"the store {slip.keeps_words.format(name=name)}"
         row.mutant(f"{start}-{slip.keeps}", words, changes.keep_field(name, slip.change))
@@ -256,12 +259,13 @@ def _is_same(seen: Seen, history: History) -> Results:
         return
     for pet in filter(is_pet, seen.pets):
         before, after = _others(seen, history, pet["id"])
-        if before is not None and after is not None and known_part(before) == known_part(after) and is_pet(before):
+        # If they differ, another client may have changed the animal.
+        if is_pet(before) and is_pet(after) and known_part(before) == known_part(after):
             yield from _compared(pet, before, _cache_of(seen))
 
 
 def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet | None]:
-    """Return an animal as two other responses show it. If they differ, another client may have changed the animal."""
+    """Return an animal as two other responses show it."""
     _, after = history.around(pet_id, seen.number, lists=True)
     if not seen.operation.commits:
         return history.former(pet_id, seen.number, lists=True), next(iter(after), None)

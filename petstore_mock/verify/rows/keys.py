@@ -51,7 +51,8 @@ def _without_access(operation: Operation, key: str, pet_id: str = "") -> Probe:
 
 def _of_operation(operation: Operation) -> Rows:
     is_first_list = operation is LISTS[0]
-    about = About(operation, suffix="" if is_first_list else f"-{prefix(operation)}")
+    suffix = "" if is_first_list else f"-{prefix(operation)}"
+    about = About(operation, suffix=suffix)
     row = about.says("5-missing-key{suffix}", "{operation} without a key gets 401", _is_kept_out)
     row.send(_without_access(operation, ""))
     if is_first_list:

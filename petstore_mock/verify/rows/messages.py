@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen
 
-_ERRORS: Final = tuple(sorted({status for operation in EVERY for status in operation.errors}))
+_ERRORS: Final = tuple(sorted({*chain.from_iterable(operation.errors for operation in EVERY)}))
 
 
 def rows() -> Rows:
