@@ -154,8 +154,8 @@ def test_junit_says_why_a_clause_was_skipped_or_could_not_be_checked(service: Pe
 def test_plan_prints_the_planned_requests_and_sends_none(service: PetStoreMock) -> None:
     code, out, _ = command("verify", service.url, "--api-key", service.api_key, "--plan", "--allow-create", "3")
     assert (code, len(service.journal)) == (0, 0)
-    assert "GET  /pets/{known}  Authorization: Bearer {key}\n" in out
-    assert "POST  /pets  Authorization: Bearer {key}  {" in out
+    assert "GET /pets/{known}  Authorization: Bearer {key}\n" in out
+    assert "POST /pets  Authorization: Bearer {key}  {" in out
     assert service.api_key not in out
     assert "POST" not in command("verify", service.url, "--plan")[1]
 
