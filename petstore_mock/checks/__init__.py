@@ -13,6 +13,7 @@ from petstore_mock.checks.adapting import PetClient
 from petstore_mock.checks.check import Broken, Call, Check, Finding, Kept, Observation, Outcome, Process, check
 from petstore_mock.checks.process import (
     connections_are_closed as connections_are_closed,
+    errors_reach_callers as errors_reach_callers,
     key_not_in_errors as key_not_in_errors,
     key_not_in_output as key_not_in_output,
     nothing_runs_on as nothing_runs_on,
@@ -20,6 +21,7 @@ from petstore_mock.checks.process import (
 )
 from petstore_mock.checks.reading import Kind, UnknownErrorError, classify_exception, read_pet
 from petstore_mock.checks.requests import (
+    calls_are_independent as calls_are_independent,
     certificate_is_verified as certificate_is_verified,
     key_only_in_authorization as key_only_in_authorization,
     key_only_to_its_service as key_only_to_its_service,
@@ -34,6 +36,8 @@ from petstore_mock.checks.results import (
     close_succeeds as close_succeeds,
     event_loop_is_free as event_loop_is_free,
     every_call_asks as every_call_asks,
+    exceptions_are_usable as exceptions_are_usable,
+    interrupts_come_out as interrupts_come_out,
     no_result_from_broken_response as no_result_from_broken_response,
     outcome_fits_response as outcome_fits_response,
     result_is_the_response as result_is_the_response,

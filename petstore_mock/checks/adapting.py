@@ -18,9 +18,10 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeGuard
 
-from petstore_mock.checks.check import Call
+from petstore_mock.checks.check import Call, Outcome
+from petstore_mock.checks.interrupts import Cancellation, KeyPress
 from petstore_mock.checks.pulse import Pulse
-from petstore_mock.checks.reading import as_sequence
+from petstore_mock.checks.reading import as_sequence, own_place, raised
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.real import Thread
 from petstore_mock.common.refusing import one_of, refuse, require, shown
@@ -89,13 +90,19 @@ class AdaptedClient:
         self.pulse = Pulse()
         self.tasks_go_on = False  # whether tasks outlast the call that started them
         self.tasks_left: list[str] = []  # the tasks that still run after the close, in words
+        self.lost: list[str] = []  # the errors of tasks that no caller can catch, in words
+        self.loop_thread = 0  # the identifier of the loop's thread, as the system knows it
         made = self._made(make_client, petstore)
         self.client: Any = made
-        self.closing: Callable[[], Any] | None = getattr(made, "close", None) or getattr(made, "aclose", None)
+        self.is_here = not isinstance(made, ElsewhereClient)
+        closing: Callable[[], Any] | None = getattr(made, "close", None) or getattr(made, "aclose", None)
+        self.closing, self.closing_again = closing, closing if self.is_here else None
+        self.leaving: Callable[..., Any] | None = None  # leaves the client's ``with`` block
         for enter, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
             if hasattr(made, enter) and not isinstance(made, type):
                 self.client = self._value(getattr(made, enter)())
-                self.closing = partial(getattr(made, leave), None, None, None)
+                self.leaving = getattr(made, leave)
+                self.closing = partial(self.leaving, None, None, None)
                 break
         self.operations = self._operations()  # the arguments that each method takes, by operation
 
@@ -188,14 +195,45 @@ class AdaptedClient:
 
     def close(self) -> None:
         """Leave the client's ``with`` block, or close the client if it can be closed."""
+        if self.closing is not None:
+            closing, self.closing = self.closing, self.closing_again
+            self._value(closing())
+
+    def leave(self, error: BaseException) -> None:
+        """Leave the client's ``with`` block with an error, and raise the error as a ``with`` statement does."""
+        if self.leaving is not None:
+            self.closing = self.closing_again
+            if not self._value(self.leaving(type(error), error, error.__traceback__)):
+                raise error
+
+    def end(self) -> None:
+        """Note the tasks that still run, and end the loop."""
+        if self._loop is not None:
+            self.tasks_left = self._on_loop(_tasks_that_go_on())
+            self._end_loop()
+            self._thread.join(_ENDS)
+
+    def interrupted(self, call: Call, at: int) -> Outcome:
+        """Make a call, and interrupt it.
+
+        A call of an ``async`` client is cancelled when it awaits for the time ``at``. Another one gets a
+        KeyboardInterrupt when it reads from its connection for the time ``at``.
+        """
+        outcome = Outcome()
+        if not self.is_here:
+            return outcome
+        interrupt = Cancellation(at) if self.is_async(call) else KeyPress(at)
         try:
-            if self.closing is not None:
-                self._value(self.closing())
-                self.tasks_left = [] if self._loop is None else self._on_loop(_tasks_that_go_on())
-        finally:
-            if self._loop is not None:
-                self._end_loop()
-                self._thread.join(_ENDS)
+            if isinstance(interrupt, Cancellation):
+                outcome.value = self._on_loop(interrupt.awaited(_awaited(self._begun(call))))
+            else:
+                outcome.value = interrupt.called(partial(self.call, call))
+        except concurrent.futures.CancelledError:
+            outcome.error = asyncio.CancelledError()
+        except BaseException as error:  # noqa: BLE001  # a client raises anything
+            outcome.error = error
+        outcome.interrupt = interrupt.kind
+        return outcome
 
     def _on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
         """Run a coroutine on the client's loop and return its result."""
@@ -204,6 +242,8 @@ class AdaptedClient:
                 self._loop = loop = asyncio.new_event_loop()
                 self._thread = Thread(target=_run, args=(loop,), name="petstore-mock-loop", daemon=True)
                 self._thread.start()
+                self.loop_thread = self._thread.native_id or 0
+                loop.set_exception_handler(partial(_keep_lost, self.lost))
                 loop.call_soon_threadsafe(self.pulse.beat, loop)
                 # The thread ends when the client is garbage-collected.
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
@@ -281,6 +321,13 @@ async def _awaited(value: Any) -> Any:  # noqa: ANN401
 
 def _is_stream(value: object) -> TypeGuard[AsyncIterable[Any]]:
     return isinstance(value, AsyncIterable)
+
+
+def _keep_lost(lost: list[str], _: object, context: dict[str, Any]) -> None:
+    """Keep the error of a task that nobody retrieved, if it is of the client's own code."""
+    error, task = context.get("exception"), context.get("future")
+    if isinstance(error, Exception) and isinstance(task, asyncio.Task) and own_place(error.__traceback__):
+        lost.append(raised(error))
 
 
 async def _tasks_that_go_on() -> list[str]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
 
 _TICK: Final = 0.02  # seconds between two looks
+_FIRST_TICK: Final = 0.0005
 _LONGEST_TICK: Final = 0.1  # seconds; a longer tick means that the computer and client slept
 _INTERRUPTS: Final = 50
 
@@ -98,6 +99,11 @@ class Player:
         """The identifier of the thread."""
         return self._thread.ident or 0
 
+    @property
+    def native_id(self) -> int:
+        """The identifier of the thread, as the system knows it."""
+        return self._thread.native_id or 0
+
     def play(self, work: Callable[[], Any]) -> Future[Any]:
         """Start ``work`` and return the future of its result."""
         future: Future[Any] = Future()
@@ -116,12 +122,19 @@ class Player:
         *,
         handshake: bool = False,
         pulse: Pulse | None = None,
+        look: Callable[[], object] = bool,
     ) -> Outcome:
-        """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread."""
+        """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread.
+
+        ``look`` is called again and again meanwhile.
+        """
         future, began = self.play(work), monotonic()
         attendance = _Attendance(journal, limits, handshake=handshake)
+        tick = _FIRST_TICK
         while not future.done():
-            wait([future], timeout=_TICK)
+            wait([future], timeout=tick)
+            tick = min(2 * tick, _TICK)
+            look()
             ended = attendance.ended()
             if pulse is not None:
                 pulse.look()

@@ -104,6 +104,8 @@ class Outcome:
     #: longer than ``longest_wait``. ``left``: it paused after a failure, which is no mistake. None: the call ended.
     ended: Ended | None = None
     held: float = 0.0  #: how long the call kept all other tasks of its event loop from running, in seconds
+    began: float = 0.0  #: when the call began, by ``time.perf_counter()``
+    interrupt: type[BaseException] | None = None  #: the class of the exception that interrupted the call, or None
 
     def __str__(self) -> str:
         return f"returned {shortened(self.value)}" if self.error is None else f"raised {raised(self.error)}"
@@ -113,14 +115,14 @@ def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kin
     """Call ``function`` and return its outcome; raise the mock's own errors."""
     began = perf_counter()
     try:
-        return Outcome(function(), seconds=perf_counter() - began)
+        return Outcome(function(), seconds=perf_counter() - began, began=began)
     except PetStoreMockError:
         raise
     except BaseException as error:  # a client raises anything
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and isinstance(error, KeyboardInterrupt):  # the user pressed Ctrl-C
             raise
-        outcome = Outcome(error=error, seconds=perf_counter() - began)
+        outcome = Outcome(error=error, seconds=perf_counter() - began, began=began)
         with suppress(BaseException):  # kind stays None, which a check reports
             outcome.kind = classify(error)
         return outcome
@@ -143,6 +145,9 @@ class Process:
     connections: int = 0  #: the number of open connections if it is more than a client needs, else 0
     left: Sequence[str] = ()  #: the threads and tasks that still run after the close, such as ``thread refresh``
     settings: Sequence[str] = ()  #: the names of the changed settings of the program
+    #: What else stays after the close, in words, by the rule that forbids it, such as ``temporary files left``.
+    remains: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Any])
+    lost: Sequence[str] = ()  #: the errors of threads, tasks and destructors, which no caller can catch
 
 
 @dataclass
@@ -159,6 +164,7 @@ class Observation:
     others_work: bool = False  #: whether threads or tasks of other clients may have sent some of ``foreign``
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
     meanwhile: Call | None = None  #: the call that ran at the same time, or None
+    closed: bool = False  #: whether the client was closed before the call
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service
     keys: Sequence[str] = ()  #: the API keys of the client

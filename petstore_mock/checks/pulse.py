@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _thread_time: Final = partial(time.thread_time)  # a test may patch the module
 _BEAT: Final = 0.03  # seconds
 _BUSY: Final = 0.2  # the part of a time in which a thread that computes uses the processor, at least
-_LOOKS: Final = 16  # in a late beat, if the computer is not busy
+_LOOKS: Final = 9  # in a late beat, if the computer is not busy
 _SETTLES: Final = 0.1  # seconds in which the loop may beat again after a call
 
 

@@ -12,12 +12,15 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice
-from typing import Any, Final, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut, mask_text
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.table import FIELDS, in_words
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 ReadPet = Callable[[Any], Mapping[str, Any]]
 
@@ -195,6 +198,17 @@ def is_distrust(error: BaseException) -> bool:
         if is_distrust:
             return True
     return False
+
+
+def own_place(trace: TracebackType | None) -> str:
+    """Return the file and the line of the client's own code in a traceback, the latest; empty if it has none."""
+    place = ""
+    while trace is not None:
+        frame = trace.tb_frame
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in LIBRARIES:
+            place = f"{frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
 
 
 def _reason(error: object) -> BaseException | None:

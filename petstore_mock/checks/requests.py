@@ -29,6 +29,10 @@ MOST_REDIRECTIONS: Final = 151  # requests follows 30, curl 50, and a client may
 _MOST_REFUSALS: Final = 2  # of the same request; a client may try a second key
 _EARLY: Final = 0.05  # seconds by which clocks and schedulers differ
 
+_LATEST: Final = 20  # earlier requests with which a check compares
+_WAITS: Final = 0.3  # seconds before the first request of a call
+_OF_CONNECTIONS: Final = frozenset({"connection", "cookie", "if-none-match", "if-modified-since", "keep-alive"})
+
 REDIRECTS: Final = range(300, 400)  # RFC 9110 §15.4
 _MOVED: Final = frozenset({301, 308})  # RFC 9110 §15.4.2, §15.4.9: a client may store these
 _PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # the same request is refused again
@@ -473,6 +477,70 @@ def seconds_told(exchange: Exchange) -> tuple[float, float] | None:
         return None
     asked_at = time.time() - (perf_counter() - exchange.request.started)
     return until - exchange.timestamp, until - asked_at
+
+
+LATE: Final = "back-off carries over"
+
+
+@check(
+    section="",
+    words="a call does not depend on the calls before it",
+    needs=("call",),
+    rules={
+        "header of another call": "sent the header {name} of {other}",
+        "idempotency key sent again": "sent the {name} of an earlier call, so a service takes both calls for one",
+        LATE: "waited {waited:.1f} s before its first request, although the call before it succeeded",
+    },
+)
+def calls_are_independent(seen: Observation) -> Mistake | None:
+    if seen.call is None or seen.shared or not seen.exchanges:
+        return None
+    first, earlier = seen.exchanges[0], seen.earlier[-_LATEST:]
+    return _header_of_another(first, earlier) or _sent_again(first, earlier) or _waited_before(first, seen)
+
+
+def _header_of_another(first: Exchange, earlier: Sequence[Exchange]) -> Mistake | None:
+    """Return the header that a request has only since another operation has sent it."""
+    others: list[Exchange] = []
+    for former in reversed(earlier):
+        if former.operation == first.operation:
+            known = _headers(former).keys() | _OF_CONNECTIONS
+            added = {(name, value) for name, value in _headers(first).items() if name not in known}
+            for other in others:
+                for name, _ in added & _headers(other).items():
+                    return Mistake("header of another call", name=name, other=other.operation, cause=name)
+            return None
+        others.append(former)
+    return None
+
+
+def _headers(exchange: Exchange) -> dict[str, str]:
+    return {name.lower(): value for name, value in exchange.fields}
+
+
+def _sent_again(first: Exchange, earlier: Sequence[Exchange]) -> Mistake | None:
+    row = OPERATIONS.get(first.operation or "")
+    if row is None or row.may_be_repeated:
+        return None
+    keys = {(name, value) for name, value in _headers(first).items() if "idempotency" in name}
+    for former in earlier:
+        for name, _ in keys & _headers(former).items() if former.operation == first.operation else ():
+            return Mistake("idempotency key sent again", name=name)
+    return None
+
+
+def _waited_before(first: Exchange, seen: Observation) -> Mistake | None:
+    waited = 0.0 if seen.outcome is None else first.request.started - seen.outcome.began
+    latest = seen.earlier[-_LATEST:]
+    if waited < _WAITS or not latest or not _is_fine(latest[-1]):
+        return None
+    has_failed = not all(map(_is_fine, latest))
+    is_told = any(exchange.response_headers.get("retry-after") for exchange in latest)
+    return Mistake(LATE, waited=waited) if has_failed and not is_told else None
+
+
+def _is_fine(exchange: Exchange) -> bool:
+    return exchange.fault is None and exchange.status in SUCCESSES
 
 
 @check(

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.checks.check import RUNAWAY, Mistake, Source, check
 from petstore_mock.checks.reading import (
-    LIBRARIES,
     SUCCESSES,
     Kind,
     as_sequence,
     copied,
     is_list,
+    own_place,
     pet_of,
     raised,
     shortened,
@@ -40,7 +40,7 @@ from petstore_mock.interface.schemas import schema
 from petstore_mock.interface.table import FIELDS, OPERATIONS, operations, sentence_about
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from petstore_mock.checks.check import Call, Observation, Outcome
@@ -55,7 +55,7 @@ _LEAST_TIMEOUT: Final = 0.1
 # Seconds that may pass between the clock readings of a client and of this check.
 _LATE: Final = 0.2
 # Seconds without another task, after which a call holds its event loop.
-_HELD: Final = 0.5
+_HELD: Final = 0.27
 # Characters of a text. For longer texts, a sentence shows where they begin to differ.
 _LONG: Final = 20
 _ERROR: Final = Source("7", "an error response makes the call fail with its HTTP status")
@@ -86,9 +86,9 @@ def every_call_asks(seen: Observation) -> Mistake | None:
         fits = _asks_enough(call, outcome, seen.exchanges)
         return None if fits else Mistake("other operations only", outcome=str(outcome))
     has_failed = outcome.error is not None
-    # A client sends nothing after a failed handshake.
-    is_distrusted = seen.flaw is not None and has_failed
-    if is_distrusted or was_moved(seen):
+    # A closed client sends nothing, nor does one after a failed handshake.
+    is_excused = has_failed and (seen.closed or seen.flaw is not None)
+    if is_excused or was_moved(seen):
         return None
     if not has_failed or isinstance(outcome.kind, int):
         is_told = _is_told_to_wait(outcome.kind, seen.earlier)
@@ -139,13 +139,7 @@ def _cause(outcome: Outcome) -> str:
     """Return the class of an exception, and the line of the client that raised it."""
     if outcome.error is None:
         return ""
-    place, trace = "", outcome.error.__traceback__
-    while trace is not None:
-        module = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-        if module not in LIBRARIES:
-            place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return f"{type(outcome.error).__name__} {place}"
+    return f"{type(outcome.error).__name__} {own_place(outcome.error.__traceback__)}"
 
 
 @check(
@@ -395,7 +389,7 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
         location = fields.get("Location", "")
         if location:
             kinds.add(401)
-        if location.startswith("http"):
+        if location.startswith(("http", "//")):
             kinds |= _LOST
     # A library may reject a Retry-After that is no number of seconds.
     is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()
@@ -563,12 +557,55 @@ def results_stay(seen: Observation) -> Mistake | None:
 
 @check(
     section="",
-    words="a client can be closed after a failure, and before its first call",
+    words="a client can be closed after a failure, before its first call, and twice",
     needs=("outcome",),
     rules={"failed close": "{outcome}"},
 )
 def close_succeeds(seen: Observation) -> Mistake | None:
     outcome = seen.outcome
-    if seen.call is not None or outcome is None or outcome.error is None:
+    if outcome is None or outcome.error is None or outcome.interrupt is not None or seen.call is not None:
         return None
     return Mistake("failed close", outcome=str(outcome), cause=_cause(outcome))
+
+
+@check(
+    section="",
+    words="a call or a with block raises what interrupted it",
+    needs=("outcome",),
+    rules={"exception swallowed": "{outcome} after {interrupt} had interrupted it"},
+)
+def interrupts_come_out(seen: Observation) -> Mistake | None:
+    outcome = seen.outcome
+    if outcome is None or outcome.interrupt is None or isinstance(outcome.error, outcome.interrupt):
+        return None
+    return Mistake("exception swallowed", outcome=str(outcome), interrupt=outcome.interrupt.__name__)
+
+
+@check(
+    section="",
+    words="a caller can show and raise an exception as any other one",
+    needs=("outcome",),
+    rules={"unusable exception": "raised {error}, which fails with {second} when {use}"},
+)
+def exceptions_are_usable(seen: Observation) -> Mistake | None:
+    error = None if seen.outcome is None else seen.outcome.error
+    if error is None:
+        return None
+    for words, use in _USES.items():
+        try:
+            use(error)
+        except Exception as second:  # noqa: BLE001  # the client's exception raises anything
+            return Mistake("unusable exception", error=type(error).__name__, second=raised(second), use=words)
+    return None
+
+
+def _raise_again(error: BaseException) -> None:
+    """Do what ``contextlib`` does if an exception leaves a block."""
+    error.__traceback__ = error.__traceback__
+
+
+_USES: Final[Mapping[str, Callable[[BaseException], object]]] = {
+    "str() shows it": str,
+    "repr() shows it": repr,
+    "a context manager raises it again": _raise_again,
+}

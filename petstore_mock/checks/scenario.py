@@ -33,9 +33,10 @@ class Pick:
 class Act:
     """An act of another actor or of the service: a method of the mock with its arguments, by name.
 
-    The argument ``pet`` is a :class:`Pick`. There are three more kinds. ``spoil``: the caller changes the latest
-    result. ``switch``: the scenario continues with a second client, which has its own world and key. ``own``: a step of
-    ``check_client(steps=[...])``, by its name.
+    The argument ``pet`` is a :class:`Pick`. There are more kinds. ``spoil``: the caller changes the latest result.
+    ``leave``: an error ends the client's ``with`` block. ``reuse``: the caller closes the client, makes a call, and
+    closes it again. ``switch``: the scenario continues with a second client, which has its own world and key. ``own``:
+    a step of ``check_client(steps=[...])``, by its name.
     """
 
     kind: str
@@ -50,6 +51,14 @@ class Together:
     second: Call
     hold: int = 1
     then: int | None = None
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """A call that is interrupted again and again, each time at the same read or await."""
+
+    call: Call
+    at: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +91,7 @@ class PlannedFault:
 
 
 # In a call, an id may be a pick.
-Step = Call | Act | PlannedFault | Together
+Step = Call | Act | PlannedFault | Together | Interrupt
 
 
 class Form(NamedTuple):
@@ -105,6 +114,8 @@ ACTS: Final[Mapping[str, Form]] = {
     "clock.travel_to": Form(("at",)),
     "clock.advance": Form(keywords=frozenset({"days", "hours", "minutes", "seconds"})),
     "spoil": Form(),
+    "leave": Form(),
+    "reuse": Form(),
     "switch": Form(),
     "own": Form(("step",)),
 }
@@ -137,6 +148,8 @@ class Scenario:
         def other(step: Any) -> Any:  # noqa: ANN401  # a step
             if isinstance(step, Together):
                 return replace(step, first=other(step.first), second=other(step.second))
+            if isinstance(step, Interrupt):
+                return replace(step, call=other(step.call))
             return replace(step, arguments=arguments(step)) if isinstance(step, Call) else step
 
         return replace(self, steps=tuple(map(other, self.steps)))
@@ -179,6 +192,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
     "act": Act,
     "plannedfault": PlannedFault,
     "together": Together,
+    "interrupt": Interrupt,
     "pick": Pick,
 }
 
@@ -240,12 +254,25 @@ def _fault(data: object) -> PlannedFault:
 
 def _together(data: object) -> Together:
     members = _members(data, "two calls", {one.name for one in fields(Together)})
-    calls = [_tagged(members.get(name), "a call", {"ask"})[1] for name in ("first", "second")]
-    hold, then = members.get("hold", 1), members.get("then")
-    require(is_integer(hold) and hold > 0, "hold as a whole number of at least 1", hold=hold)
-    is_line = then is None or (is_integer(then) and then > 0)
-    require(is_line, "then as a whole number of at least 1, or null", then=then)
-    return Together(_ask(calls[0]), _ask(calls[1]), hold, then)
+    first, second = (_call_in(members, name) for name in ("first", "second"))
+    then = None if members.get("then") is None else _place_in(members, "then")
+    return Together(first, second, _place_in(members, "hold"), then)
+
+
+def _interrupt(data: object) -> Interrupt:
+    members = _members(data, "an interrupted call", {one.name for one in fields(Interrupt)})
+    return Interrupt(_call_in(members, "call"), _place_in(members, "at"))
+
+
+def _call_in(members: Mapping[str, Any], name: str) -> Call:
+    return _ask(_tagged(members.get(name), "a call", {"ask"})[1])
+
+
+def _place_in(members: Mapping[str, Any], name: str) -> int:
+    place = members.get(name, 1)
+    if not is_integer(place) or place < 1:
+        refuse(f"expected {name} as a whole number of at least 1; got {shown(place)}")
+    return place
 
 
 def _value(data: object) -> Any:  # noqa: ANN401  # a JSON value, or a pick
@@ -264,4 +291,5 @@ _STEPS: Final[Mapping[str, Callable[[object], Step]]] = {
     "act": _act,
     "plannedfault": _fault,
     "together": _together,
+    "interrupt": _interrupt,
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import weakref
 from collections import Counter
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
@@ -15,9 +17,12 @@ from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.calling import Limits, Player, at_once, halves
 from petstore_mock.checks.check import Call, Check, Finding, Kept, Observation, Outcome, Process, Source, attempt
-from petstore_mock.checks.process import Shown, Watch, settled
+from petstore_mock.checks.holding import Growth, hidden_holders, holders
+from petstore_mock.checks.process import Shown
 from petstore_mock.checks.reading import classify_exception, copied, read_pet
+from petstore_mock.checks.watch import Watch, settled
 from petstore_mock.common.guards import is_array
+from petstore_mock.common.real import sleep
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.suggesting import guided
 from petstore_mock.errors import ReportedError
@@ -46,6 +51,7 @@ _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, 
 _CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
 _MAKES: Final = 10.0  # seconds that make_client may take without a request
+_INTERRUPTS: Final = 12  # more than a usual pool has connections
 _KEPT: Final = 2  # earlier results that are checked after each call
 _open: Final[WeakKeyDictionary[WatchedClient, None]] = WeakKeyDictionary()  # the clients that are not closed
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # the number of checked requests, by mock
@@ -57,6 +63,10 @@ class Found(ReportedError):  # noqa: N818  # it reports a bug of the client, not
     def __init__(self, finding: Finding, outcome: Outcome | None) -> None:
         super().__init__(str(finding))
         self.finding, self.outcome = finding, outcome
+
+
+class BlockError(Exception):
+    """Raised in the ``with`` block of a client."""
 
 
 class LeftError(Exception):
@@ -139,6 +149,8 @@ class WatchedClient:
         self._before = open_connections(petstore)
         self._others_work = self._do_others_work()
         self._look()
+        self._test = str(getattr(getattr(make_client, "func", make_client), "__module__", ""))
+        self._looks_closely = False  # for what keeps the client in memory
         self._watch = Watch() if any("process" in one.needs for one in self._checks) else None
         try:
             self._make(partial(AdaptedClient, make_client, petstore, methods))
@@ -160,6 +172,7 @@ class WatchedClient:
         if outcome.ended is not None or error is not None:
             raise Found(self._unmade(outcome), outcome)
         self.client: AdaptedClient = outcome.value
+        self._growth = Growth(self.client.client, self._test)
         if self._watch is not None:
             # A test may set variables in make_client.
             self._watch.excuse_environment()
@@ -214,6 +227,69 @@ class WatchedClient:
             outcome.error = None
         self._leave(whole)
 
+    def interrupt(self, call: Call, *, at: int = 1) -> None:
+        """Make a call again and again, and interrupt it. Later calls must not notice this.
+
+        The task of an ``async`` client is cancelled. Another client gets a KeyboardInterrupt, as from Ctrl-C.
+
+        Args:
+            call: the call.
+            at: the await, or the read from the connection, at which the interrupt comes, from 1.
+
+        Raises:
+            AssertionError: the call did not raise what interrupted it.
+        """
+        __tracebackhide__ = True
+        self._skip()
+        self.calls += 1
+        by_itself = self.limits.sends_by_itself
+        whole = self._attempt(partial(self._interrupted, call, at))
+        sleep(_UNDER_WAY)  # a request may still be under way
+        self.limits.sends_by_itself = by_itself
+        # httpx itself loses a connection if it is cancelled while it connects (encode/httpcore#1093).
+        self._before = max(self._before, open_connections(self.petstore))
+        outcome: Outcome = whole.value or whole
+        seen = self._observed(doing=str(call), outcome=outcome, process=self._facts())
+        seen.exchanges = ()  # a client may leave an interrupted request in any state
+        self._find(seen)
+        outcome.error = None
+        self._leave(whole)
+
+    def _interrupted(self, call: Call, at: int) -> Outcome:
+        for _ in range(_INTERRUPTS):
+            outcome = self.client.interrupted(call, at)
+            if outcome.interrupt is None or not isinstance(outcome.error, outcome.interrupt):
+                break
+        return Outcome() if outcome.interrupt is None else outcome
+
+    def leave(self) -> None:
+        """Leave the client's ``with`` block with an error, if it has one. The error must come out of the block."""
+        __tracebackhide__ = True
+        self._skip()
+        if self.client.leaving is not None:
+            outcome = self._attempt(partial(self.client.leave, BlockError("raised in the with block")))
+            outcome.interrupt = BlockError
+            self._find(self._observed(doing="the with block", outcome=outcome))
+
+    def reuse(self) -> None:
+        """Close the client, make a call, and close it again. The call may raise an error, and nothing may stay open."""
+        __tracebackhide__ = True
+        self._skip()
+        self._looks_closely = True
+        self._close()
+        reads = [row.name for row in OPERATIONS.values() if row.name in self.client.operations and row.shows_many]
+        if not reads or self.client.closing is None:
+            return
+        call = Call(reads[0])
+        outcome = self._attempt(partial(self.client.call, call))
+        self._find(self._observed(call=call, outcome=outcome, closed=True))
+        self._leave(outcome)
+        self._close()
+
+    def _close(self) -> None:
+        __tracebackhide__ = True
+        self._find(self._observed(doing="close()", outcome=self._attempt(self.client.close)))
+
     def spoil(self) -> None:
         """Change the latest result, as its caller may do. No later call may return the changed object."""
         if self._results:
@@ -229,7 +305,10 @@ class WatchedClient:
         self._skip()
         self.calls += 1
         outcome = self._attempt(partial(self.client.call, call))
-        self._find(self._observed(call=call, outcome=outcome, earlier_results=self._results, process=self._facts()))
+        process = self._facts()
+        if process is not None and outcome.error is None and not row.commits:
+            process.remains = {"memory grows": self._growth.note(call)}
+        self._find(self._observed(call=call, outcome=outcome, earlier_results=self._results, process=process))
         self._leave(outcome)
         # The traceback references the outcome, and perhaps a connection.
         error, outcome.error = outcome.error, None
@@ -281,10 +360,16 @@ class WatchedClient:
             limits,
             handshake=handshake,
             pulse=pulse,
+            look=partial(self._look_around, player),
         )
         if player is not self.player:
             player.end()
         return outcome
+
+    def _look_around(self, player: Player) -> None:
+        if self._watch is not None:
+            loop = self.client.loop_thread if "client" in vars(self) else 0
+            self._watch.look(player.native_id, loop)
 
     def _attempt(self, function: Callable[[], Any]) -> Outcome:
         """Make a call of the client, and wait for what it still sends."""
@@ -317,12 +402,12 @@ class WatchedClient:
             self._end_watch()
             return
         self._skip()
-        closed = self.client.closing is not None
-        outcome = self._attempt(self.client.close)
+        client = self.client
+        closed = any(end is not None for end in (client.closing, client.closing_again, client.leaving))
+        del client  # the close must let go of it
         self._results.clear()
-        seen = self._observed(doing="close()", outcome=outcome, process=self._left_behind(closed=closed))
         try:
-            self._find(seen)
+            self._end(closed=closed)
         finally:
             self._leave_player()
 
@@ -330,16 +415,40 @@ class WatchedClient:
         if all(other.player is not self.player for other in _clients_here()):
             self.player.end()
 
+    def _end(self, *, closed: bool) -> None:
+        __tracebackhide__ = True
+        try:
+            self._close()
+            if self.client.closing is not None:
+                # A second time.
+                self._close()
+        finally:
+            if not self.player.is_lost:
+                self._attempt(self.client.end)
+            seen = self._observed(doing="close()", process=self._left_behind(closed=closed))
+        self._find(seen)
+
     def _left_behind(self, *, closed: bool) -> Process | None:
-        watch, left = self._watch, self.client.tasks_left
+        watch, client = self._watch, self.client
         if watch is None:
             return None
-        shown = self._shown(watch)
-        kept = max(self._before, self.client.pooled)
-        left = [*left, *watch.threads_left(partial(vars(self).pop, "client"), closed=closed)]
+        reference, held = _reference(client.client), holders(client.client, self._test)
+        tasks, lost = client.tasks_left, client.lost
+        shown, kept = [*self._shown(watch), *watch.files()], max(self._before, client.pooled)
+        is_here = client.is_here
+        del client, self._growth
+        left = watch.left(partial(vars(self).pop, "client"), closed=closed)
+        if self._looks_closely and not settled(lambda: reference() is None, _UNDER_WAY):
+            held += hidden_holders(reference())
+        remains = {
+            "temporary files left": left.files,
+            "descriptors left": left.descriptors if is_here else (),
+            "client left alive": held if closed else (),
+        }
         # Other watched clients may use the same listener.
         connections = self._too_many(kept + _MOST_CONNECTIONS * len(_open))
-        return Process(shown=shown, connections=connections, left=left, settings=self._end_watch())
+        settings, lost = self._end_watch(), [*lost, *watch.lost]
+        return Process(None, shown, connections, [*tasks, *left.threads], settings, remains, lost)
 
     def _shown(self, watch: Watch) -> list[str]:
         """Return the texts that the client has shown since the last look."""
@@ -442,6 +551,13 @@ def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object
         first.name = "spoilt"
     whole: Any = result
     whole.clear()
+
+
+def _reference(client: object) -> Callable[[], object]:
+    """Return a weak reference to a client; some objects have none."""
+    with suppress(TypeError):
+        return weakref.ref(client)
+    return lambda: None
 
 
 watched = WatchedClient

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock import faults as kinds
 from petstore_mock.checks.check import Call
-from petstore_mock.checks.scenario import Act, PlannedFault, Scenario, Together
+from petstore_mock.checks.scenario import Act, Interrupt, PlannedFault, Scenario, Together
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
@@ -45,6 +45,8 @@ _FEW: Final = 4  # sample values of a field
 SEVERAL: Final = Act("seed_many", {"count": 3})
 _MANY: Final = Act("seed_many", {"count": 25})  # more than a page
 _END: Final = Act("cancel_faults")
+_PLACES: Final = 7  # awaits, or reads from a connection, at which a call is interrupted
+_EQUAL_CALLS: Final = 27  # as many as show that memory grows
 _LIMITED: Final = 7  # calls: more than the rate limit allows
 _RATE_LIMIT: Final = next(name for name, gap in GAPS.items() if gap.makes_wait)
 
@@ -64,12 +66,31 @@ def _certificates(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 
 
 def _arguments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    yield Scenario(steps=(SEVERAL, *_flat(blocks.values(options.strategies))))
+    calls = [step for step in _flat(blocks.values(options.strategies)) if isinstance(step, Call)]
+    for plain in blocks.plain:
+        own = [call for call in calls if call.operation == plain.operation]
+        yield Scenario(steps=(SEVERAL, *own, *blocks.plain))
 
 
 def _other_actors(blocks: Blocks, _: Options) -> Iterator[Scenario]:
     for kind in blocks.others():
         yield Scenario(steps=(SEVERAL, *_flat(kind)))
+
+
+def _interrupts(blocks: Blocks, _: Options) -> Iterator[Scenario]:
+    for place in range(1, _PLACES):
+        interrupts = [Interrupt(ask, place) for ask in blocks.plain]
+        yield Scenario(steps=(SEVERAL, *blocks.plain, *interrupts, *blocks.plain))
+
+
+def _lives(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    for look in blocks.looks:
+        yield Scenario(steps=(SEVERAL, *[look] * _EQUAL_CALLS))
+    for fault, ask in product(_OUTAGES if options.chosen_faults is None else (), blocks.plain):
+        outage = PlannedFault(fault=fault, on=ask.operation)
+        yield Scenario(steps=(SEVERAL, ask, ask, outage, *[ask] * 3))
+    for end in ("leave", "reuse"):
+        yield Scenario(steps=(SEVERAL, *blocks.plain, Act(end)))
 
 
 # Faults
@@ -178,6 +199,16 @@ FAMILIES: Final = (
         "the same call twice; a second client with its own key in the same thread; closed connections; a revoked key; "
         "the days after the removal of an operation",
         _other_actors,
+    ),
+    Family(
+        "interrupts",
+        "Ctrl-C at a read from the connection, or the cancellation of the task at an await, twelve times each",
+        _interrupts,
+    ),
+    Family(
+        "life cycle",
+        "many equal calls; calls after a short outage; an error in the `with` block; a call of a closed client",
+        _lives,
     ),
     Family("faults", "each fault that takes no time, for each operation, before and after the commit", quick_faults),
     Family("outages", "each request of an operation is refused, fails or is lost, until the outage ends", _outages),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from petstore_mock.checks import Call, Finding, Outcome, WatchedClient
 from petstore_mock.checks.check import Source
-from petstore_mock.checks.scenario import ACTS, Pick, PlannedFault, Together
+from petstore_mock.checks.scenario import ACTS, Interrupt, Pick, PlannedFault, Together
 from petstore_mock.checks.watched import Found, LeftError
 from petstore_mock.common.refusing import one_of
 from petstore_mock.errors import PetStoreMockError
@@ -31,6 +31,7 @@ _MOST_PETS: Final = 120  # with more animals than this, other actors add none by
 _FRAMES: Final = 8  # of a traceback, at most; around a lock, a library may add several
 _LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
 _KNOWN_STANDSTILL: Final = 2.0  # seconds without a request, after the first call that stood still
+_OF_CLIENTS: Final = frozenset({"spoil", "leave", "reuse"})  # acts on the client of the present world
 _DEFAULTS: Final[dict[str, Any]] = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
 
 
@@ -117,9 +118,9 @@ class Example:
         return self
 
     def _play(self) -> None:
-        self._begin("client", "petstore")
         if self.chance is not None:
             random.seed(self.chance)
+        self._begin("client", "petstore")
         for step in self.scenario.steps:
             self.taken += 1
             self._take(step)
@@ -202,8 +203,10 @@ class Example:
             self._inject(step)
         elif isinstance(step, Together):
             self._together(step)
-        elif step.kind == "spoil":
-            self._do(self._world.client, "spoil")
+        elif isinstance(step, Interrupt):
+            self._interrupt(step)
+        elif step.kind in _OF_CLIENTS:
+            self._do(self._world.client, step.kind)
         elif step.kind == "switch":
             self._switch()
         elif step.kind == "own":
@@ -239,6 +242,12 @@ class Example:
         if pair[0] != pair[1] and {call.operation for call in pair} <= self.run.operations.keys():
             then = {} if step.then is None else {"then": step.then}
             self._do(world.client, "at_once", *pair, hold=step.hold, **then)
+
+    def _interrupt(self, step: Interrupt) -> None:
+        world = self._world
+        if step.call.operation in self.run.operations:
+            at = {} if step.at == 1 else {"at": step.at}
+            self._do(world.client, "interrupt", world.call(step.call), **at)
 
     def _switch(self) -> None:
         if "other" in self.worlds:

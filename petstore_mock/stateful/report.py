@@ -175,14 +175,13 @@ def _source(example: Example, *, fixes_chance: bool) -> tuple[str, bool]:
     """Return the source of a test that plays the example, and whether it can import everything that it needs."""
     names = set[str]().union(*(line.names for line in example.lines))
     body = _body(example) or ["pass"]
-    if fixes_chance:
-        body.insert(0, f"random.seed({example.chance})")
     given = _given(example, is_led=ELSEWHERE in names)
     clients = [
         f"checks.watched(make_client, {name}, {', '.join(given)}) as {world.client}"
         for name, world in example.worlds.items()
     ]
     test = [
+        *[f"random.seed({example.chance})"] * fixes_chance,
         *_with(_opened(example, is_led=ELSEWHERE in names)),
         *(_INDENT + line for line in _with(clients)),
         *(_INDENT * 2 + line for line in body),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import CHECKS, Check, Policy, classify_exception, read_pet
 from petstore_mock.checks.calling import Limits
-from petstore_mock.checks.process import client_threads, settled
+from petstore_mock.checks.watch import client_threads, settled
 from petstore_mock.checks.watched import checked_rules
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.suggesting import readable

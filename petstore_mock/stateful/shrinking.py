@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.check import Call
-from petstore_mock.checks.scenario import Act, Pick, PlannedFault, Scenario, Together
+from petstore_mock.checks.scenario import Act, Interrupt, Pick, PlannedFault, Scenario, Together
 from petstore_mock.common.real import monotonic
 from petstore_mock.interface import schemas
 from petstore_mock.interface.gaps import GAPS
@@ -141,17 +141,22 @@ def _simpler_steps(step: Step) -> Iterator[Step]:
         # A sequence uses each fault once.
         times = 1 if len(step.fault.parts) == 1 else None
         usual = PlannedFault(fault=step.fault, on=step.on, times=times)
-        for name in ("at", "after", "times"):
-            value: Any = getattr(usual, name)
-            if getattr(step, name) != value:
-                yield replace(step, **{name: value})
+        yield from _with_usual(step, usual, ("at", "after", "times"))
     elif isinstance(step, Together):
-        if step.then is not None:
-            yield replace(step, then=None)
+        yield from _with_usual(step, Together(step.first, step.second), ("then",))
+    elif isinstance(step, Interrupt):
+        yield from _with_usual(step, Interrupt(step.call), ("at",))
     elif step.kind == "seed_many":
         yield _SEED
         if step.arguments["count"] > _FEW:
             yield Act("seed_many", {"count": _FEW})
+
+
+def _with_usual(step: Any, usual: Any, names: Collection[str]) -> Iterator[Any]:  # noqa: ANN401  # a step
+    for name in names:
+        value = getattr(usual, name)
+        if getattr(step, name) != value:
+            yield replace(step, **{name: value})
 
 
 def _simpler_calls(call: Call) -> Iterator[Call]:

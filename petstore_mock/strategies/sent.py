@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 _AS_JSON: Final = {"Content-Type": "application/json"}
 # RFC 9110 §15 requires that a client treats a status that it does not know like the first of its class.
-_STATUSES: Final = (408, 409, 410, 418, 422, 425, 451, 499, 501, 504, 507, 511, 520, 530, 598)
+_STATUSES: Final = (
+    *(300, 304, 305, 306, 399, 408, 409, 410, 412, 418, 421, 422, 425, 426, 431, 440, 451, 460, 494, 499),
+    *(501, 504, 505, 507, 508, 511, 520, 521, 522, 524, 527, 529, 530, 561, 598),
+)
 _ERROR_BODIES: Final[tuple[Any, ...]] = (True, 5, "Internal error", [], {}, {"errors": [{"detail": "none"}]})
 # Forms of Retry-After. None of them tells a client to wait: they are no numbers, or the wait is over.
 _HINTS: Final = ("", "0.5", "nan", "1e0", "-0", "-1", "0", "0, 0", "soon", "Thu, 32 Foo 2026 25:61:61 GMT")

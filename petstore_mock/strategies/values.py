@@ -35,6 +35,9 @@ _MEANINGFUL: Final = r"""
     &amp; %41 %s {0} \u0041 null 1.0 2026-01-01 ' a=b&c+d </script> {} NaN ../..
     007 1e5 0x1F 1,000 +1 -0 .5 1_000 True false None nil undefined yes off
     =1+1 @SUM(A1) 31/12/2021 10:30 1:30:00 <b>Rex</b> {{7*7}} ${HOME} \n \ %00 &#65; a+b error 404 REX . / Rex/
+    1/2 ½ ٣ IV 50% $5 1e999 - 0 Infinity 1j 61e9540 12345678901234567890 N/A ~ y [1] [Rex] {"a":1} "Rex" 'Rex' (1,2)
+    `Rex` 1/2/2021 2021-01-01T00:00:00Z May P1D 1609459200 $HOME %(name)s ~/Rex *Rex* [Rex](x) :dog: :) %20 \x41
+    =?utf-8?q?Rex?= Rex&copy unauthorized rEX “Rex” Rex… O'Neil Rex;Tom
 """
 # Empty texts, quotes, separators, marks, right-to-left text and emoji, and texts that trimming, collapsing or
 # normalising changes.
@@ -55,7 +58,8 @@ _UNUSUAL: Final = (
     ),
     *("مرحبا", "\u202eabc", "👩\u200d👩\u200d👧", "𝄞", "ﬁ", "ß", "İ", "\uff11\uff12", "<!-- x -->", "Not Found"),
     *("undefined is not a function", " Rex", "Rex ", "Rex  Tom", "Rex\n", "\u00a0Rex", "\u3000", "\u212b", "\u2167"),
-    *("A\u030a", "ab" * 600),
+    *("A\u030a", "Re\u200bx", "Rex\ufeff", "Re\u00adx", "Re\u2011x", "\x1b[1mRex", "ab" * 600),
+    *("Rex, Tom", "a: b", "# Rex", "- Rex", "Rex\tTom", "Internal Server Error"),
 )
 # Simple texts first.
 _TEXTS: Final = ("Rex", "Tom", *_UNUSUAL, *_MEANINGFUL.split())

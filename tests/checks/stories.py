@@ -70,6 +70,54 @@ def meets(fault: Any, on: str, **plan: Any) -> Story:
     return story
 
 
+def is_interrupted(petstore: PetStoreMock, client: Any) -> None:
+    rex = petstore.seed(name="Rex", categoryId=1)
+    calls = [checks.Call("getPet", {"petId": rex["id"]}), checks.Call("listPets")]
+    client.list_pets()
+    for call in (*calls, checks.Call("createPet", {"name": "Tom", "categoryId": 2})):
+        for place in range(1, 5):
+            client.interrupt(call, at=place)
+        client.get_pet(rex["id"])
+        client.list_pets()
+
+
+def repeats(petstore: PetStoreMock, client: Any) -> None:
+    rex = petstore.seed(name="Rex", categoryId=1)
+    for _ in range(27):
+        client.get_pet(rex["id"])
+
+
+def recovers(petstore: PetStoreMock, client: Any) -> None:
+    petstore.seed(name="Rex", categoryId=1)
+    client.list_pets()
+    petstore.inject(503, on="listPets", times=1)
+    for _ in range(3):
+        client.list_pets()
+
+
+def is_reused(petstore: PetStoreMock, client: Any) -> None:
+    petstore.seed(name="Rex", categoryId=1)
+    client.list_pets()
+    client.reuse()
+
+
+def is_left(petstore: PetStoreMock, client: Any) -> None:
+    petstore.seed(name="Rex", categoryId=1)
+    client.list_pets()
+    client.leave()
+
+
+def creates_between_lists(petstore: PetStoreMock, client: Any) -> None:
+    client.list_pets()
+    creates(petstore, client)
+    creates(petstore, client)
+    client.list_pets()
+
+
+LIVES = (is_interrupted, repeats, recovers)
+ENDS = (is_reused, is_left)
+
+
 def redirects(petstore: PetStoreMock, client: Any) -> None:
     petstore.inject(faults.respond(302, headers={"Location": f"{petstore.url}/pets"}), on="listPets")
     client.list_pets()

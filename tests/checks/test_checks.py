@@ -14,9 +14,9 @@ import pytest
 from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
 from tests.checks import stories
 from tests.checks.stories import Story, creates, finds, lists, meets, misses, watch
-from tests.clients import buggy_asking, buggy_living, buggy_reading, patience, slips
+from tests.clients import buggy_asking, buggy_living, buggy_reading, lives_shown, patience, slips
 from tests.clients.correct import CORRECT, ApiError, HttpClientPets
-from tests.clients.shapes import SHAPES, by_key, maker_of
+from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
 
 FOUND: dict[str, list[tuple[type, Story]]] = {
@@ -57,12 +57,30 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_asking.CreateIfAbsent, creates),
         (buggy_living.GetsRemembered, lists),
         (buggy_reading.AskedWhenRead, lists),
+        (lives_shown.EmptyAfterClose, stories.is_reused),
     ],
     "call_ends": [
         (buggy_living.NoTimeout, meets(faults.hang(), "listPets")),
         (buggy_living.LockNotReleased, meets(faults.reset(), "listPets")),
+        (lives_shown.HeldAfterAnInterrupt, stories.is_interrupted),
+        (lives_shown.PermitLost, stories.is_interrupted),
     ],
-    "event_loop_is_free": [(patience.SleepsInItsLoop, meets(503, "listPets"))],
+    "event_loop_is_free": [
+        (patience.SleepsInItsLoop, meets(503, "listPets")),
+        (lives_shown.SleepsBriefly, meets(503, "listPets")),
+    ],
+    "interrupts_come_out": [
+        (lives_shown.CancelledMeansFailed, stories.is_interrupted),
+        (lives_shown.LogoutIsTheResult, stories.is_left),
+        (lives_shown.ExitAsksForAStatus, stories.is_left),
+    ],
+    "exceptions_are_usable": [(lives_shown.UnshownErrors, misses), (lives_shown.FrozenErrors, misses)],
+    "calls_are_independent": [
+        (lives_shown.ContentTypeStays, stories.creates_between_lists),
+        (lives_shown.OneIdempotencyKey, stories.creates_between_lists),
+        (lives_shown.SlowAfterAnOutage, stories.recovers),
+    ],
+    "errors_reach_callers": [(lives_shown.DestructorFails, lists), (lives_shown.RefreshFails, lists)],
     "outcome_fits_response": [
         (buggy_reading.NothingForMissing, misses),
         (buggy_reading.FoundInTheFirstPage, finds),
@@ -80,7 +98,10 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_reading.FieldsAsAttributes, lists),
     ],
     "results_stay": [(buggy_living.ListReused, lists), (buggy_living.DefaultsShared, creates)],
-    "close_succeeds": [(buggy_living.CloseFails, stories.loses_its_connection)],
+    "close_succeeds": [
+        (buggy_living.CloseFails, stories.loses_its_connection),
+        (lives_shown.ClosedOnce, lists),
+    ],
     "key_not_in_errors": [
         (buggy_living.KeyInError, misses),
         (slips.KeepsWhatItAsked, misses),
@@ -91,14 +112,25 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (slips.PrintsForDebugging, lists),
         (slips.WarnsWithKey, lists),
         (stories.ShowsItsKey, lists),
+        (lives_shown.AsksAChild, lists),
+        (lives_shown.NamesAThread, meets(faults.delay(0.05), "listPets")),
+        (lives_shown.LeavesItsConfiguration, lists),
     ],
     "connections_are_closed": [(buggy_living.ConnectionsKept, lists), (buggy_living.NeverClosed, lists)],
     "nothing_runs_on": [
         (buggy_living.ThreadsLeft, lists),
         (stories.NamesItsThreads, lists),
         (slips.CancelledAndForgotten, lists),
+        (lives_shown.TemporaryConfiguration, lists),
+        (lives_shown.PipeStaysOpen, lists),
+        (lives_shown.StaysAlive, stories.is_reused),
+        (lives_shown.HistoryGrows, stories.repeats),
     ],
-    "program_unchanged": [(stories.ChangesTheEnvironment, lists), (stories.SetsTheRootLogger, lists)],
+    "program_unchanged": [
+        (stories.ChangesTheEnvironment, lists),
+        (stories.SetsTheRootLogger, lists),
+        *((client, lists) for client in lives_shown.PROGRAM),
+    ],
 }
 # These checks need another service or a flawed certificate. Each has its own test below.
 TESTED_BELOW = {"key_only_to_its_service", "certificate_is_verified"}
@@ -150,6 +182,16 @@ def test_no_check_finds_a_correct_client(client: type) -> None:
             for fault in FAULTS:
                 for operation in ("listPets", "getPet", "createPet"):
                     meets(fault, operation)(petstore, watched)
+        petstore.reset()
+
+
+@pytest.mark.parametrize("client", [*CORRECT.values(), *lives_shown.CORRECT, AsyncPets, AiohttpBlock, Block])
+def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
+    with PetStoreMock() as petstore:
+        for end in stories.ENDS:
+            with watch(maker_of(client), petstore, patience=2.0) as watched:
+                for story in (lists, creates, misses, *stories.LIVES, end):
+                    story(petstore, watched)
         petstore.reset()
 
 

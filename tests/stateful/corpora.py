@@ -16,6 +16,8 @@ from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
 from tests.clients.correct import make_correct
+from tests.clients.lives_kept import KEPT_LIVES
+from tests.clients.lives_shown import LIVES
 from tests.clients.shapes import SHAPES, AsyncPets, Shaped, by_key, maker_of
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
@@ -68,7 +70,7 @@ def _cases() -> list[Case]:
         **{one: {"environment": EVERYWHERE} for one in surroundings.BUGGY},
         **{one: {"concurrent": True} for one in sharing.BUGGY},
     }
-    clients = (*ASKING, *READING, *LIVING, *slips.SLIPS, *slips.PROGRAM, *options, *SHOWN, *KEPT)
+    clients = (*ASKING, *READING, *LIVING, *slips.SLIPS, *slips.PROGRAM, *options, *SHOWN, *KEPT, *LIVES, *KEPT_LIVES)
     return [
         Case(one, maker_of(one), correct_like(one), options.get(one) or NEEDED_OPTIONS.get(one.__name__, {}))
         for one in clients

@@ -1,0 +1,108 @@
+"""What keeps a closed client in memory, and which of a client's containers grow.
+
+How this works: :func:`_containers` walks from the client, its classes and their modules to the lists, dicts and sets
+that these have. Objects of libraries are left out, because the author of a client can't change them.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from collections import deque
+from types import FrameType, MethodType
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.checks.reading import LIBRARIES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+_CONTAINERS: Final = (dict, list, set, deque)
+_MOST: Final = 300  # objects that one walk looks at
+_MOST_ITEMS: Final = 20  # of a container
+_FROM_CALL: Final = 5  # equal calls after which a client has filled its caches
+_CALLS: Final = 20  # further equal calls
+_cache: Final = type(functools.lru_cache(len))
+
+
+def holders(client: object, test: str) -> list[str]:
+    """Return the containers that keep a client in memory. Variables of the module ``test`` do not count."""
+    waiting = _homes(type(client), test)
+    return [name for name, held in _containers(waiting) if any(one is client for one in _items(held))]
+
+
+def hidden_holders(client: object) -> list[str]:
+    """Return the caches of methods and the callbacks of ``atexit`` that keep a client in memory, in words."""
+    referrers = gc.get_referrers(client)
+    arguments = [one for one in referrers if isinstance(one, tuple)]
+    caches = [one for one in gc.get_referrers(*arguments) if isinstance(one, _cache)] if arguments else []
+    found = [f"the cache of {cache.__qualname__}" for cache in caches]
+    for method in referrers:
+        if isinstance(method, MethodType):
+            # Only C code, such as that of atexit, has references that nobody sees.
+            seen = [one for one in gc.get_referrers(method) if one is not referrers and not isinstance(one, FrameType)]
+            found += [] if seen else ["a callback, for example of atexit,"]
+    return found
+
+
+class Growth:
+    """Compares the sizes of a client's containers before and after many equal calls."""
+
+    def __init__(self, client: object, test: str) -> None:
+        self._client, self._test = client, test
+        self._latest: object = None
+        self._count = 0
+        self._sizes: Mapping[str, int] = {}
+
+    def note(self, call: object) -> list[str]:
+        """Note a successful call, and return the names of the containers that have grown with each equal call."""
+        self._count = self._count + 1 if call == self._latest else 0
+        self._latest = call
+        if self._count == _FROM_CALL:
+            self._sizes = self._measured()
+        if self._count != _FROM_CALL + _CALLS:
+            return []
+        now = self._measured()
+        return [name for name in now if now[name] - self._sizes.get(name, 0) >= _CALLS]
+
+    def _measured(self) -> dict[str, int]:
+        waiting = [("client", self._client), *_homes(type(self._client), self._test)]
+        return {name: len(held) for name, held in _containers(waiting)}
+
+
+def _homes(kind: type, test: str) -> list[tuple[str, Any]]:
+    """Return the client's own classes and their modules."""
+    classes = [one for one in kind.__mro__ if _is_own(one.__module__)]
+    modules = {one.__module__ for one in classes} - {test}
+    return [*((one.__name__, one) for one in classes), *((name, sys.modules.get(name)) for name in modules)]
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] not in LIBRARIES
+
+
+def _containers(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Collection[Any]]]:
+    """Yield the containers that some objects have, with names."""
+    known: dict[int, object] = {}
+    while waiting and len(known) < _MOST:
+        name, value = waiting.pop(0)
+        if id(value) in known:
+            continue
+        known[id(value)] = value
+        if isinstance(value, _CONTAINERS):
+            yield name, value
+            waiting += [(f"{name}[...]", item) for item in _items(value)[:_MOST_ITEMS] if _is_followed(item)]
+        else:
+            members = {**getattr(value, "__dict__", {})}
+            waiting += [(f"{name}.{part}", members[part]) for part in members if _is_followed(members[part])]
+
+
+def _is_followed(value: object) -> bool:
+    """Whether a value is a container, or an object of a class that no library has."""
+    is_object = not isinstance(value, type) and hasattr(value, "__dict__") and not callable(value)
+    return isinstance(value, _CONTAINERS) or (is_object and _is_own(type(value).__module__))
+
+
+def _items(held: Any) -> list[Any]:  # noqa: ANN401  # a container of any items
+    return [*held, *held.values()] if isinstance(held, dict) else [*held]

@@ -1,0 +1,72 @@
+"""Interrupts a call: the press of Ctrl-C while it reads from a connection, or the cancellation of its task.
+
+Both happen at a place that a number names, so they happen there again each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from types import coroutine
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator
+    from types import FrameType
+
+# The functions of modules in which a thread waits for the bytes of a response.
+_READS: Final = frozenset({("socket", "readinto"), ("httpcore._backends.sync", "read")})
+
+
+class KeyPress:
+    """Raises KeyboardInterrupt in a call when it reads from a connection for the time ``at``."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+        self.kind: type[BaseException] | None = None  # of the exception that was raised
+
+    def called(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401  # a client returns any object
+        former = sys.gettrace()
+        sys.settrace(self._trace)
+        try:
+            return call()
+        finally:
+            sys.settrace(former)
+
+    def _trace(self, frame: FrameType, _event: str, _argument: object) -> None:
+        if (frame.f_globals.get("__name__"), frame.f_code.co_name) not in _READS:
+            return
+        self._left -= 1
+        if not self._left:
+            self.kind = KeyboardInterrupt
+            raise KeyboardInterrupt
+
+
+class Cancellation:
+    """Cancels the task of a coroutine when it awaits for the time ``at``."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+        self.kind: type[BaseException] | None = None  # of the exception that was raised
+
+    async def awaited(self, inner: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  # a client returns any object
+        return await self._stepped(inner)
+
+    @coroutine
+    def _stepped(self, inner: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        error: BaseException | None = None
+        while True:
+            try:
+                waits_for = inner.send(None) if error is None else inner.throw(error)
+            except StopIteration as end:
+                return end.value
+            self._left -= 1
+            task = asyncio.current_task()
+            if not self._left and task is not None:
+                self.kind = asyncio.CancelledError
+                task.cancel()
+            error = None
+            try:
+                yield waits_for
+            except BaseException as thrown:  # noqa: BLE001  # the coroutine gets it
+                error = thrown

@@ -1,0 +1,256 @@
+"""The settings of the whole program that a client may change: how to read each of them, and how to restore it."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import gc
+import http.client
+import json
+import locale
+import logging
+import operator
+import os
+import random
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tracemalloc
+import urllib.parse
+import urllib.request
+import warnings
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from petstore_mock.common.real import open_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+_MOST_DRAWN: Final = 1_000  # times 624 random numbers
+_BITS: Final = 32 * 624  # the random numbers of one state
+
+
+class Setting(NamedTuple):
+    """A setting of the whole program: how to read it, and how to restore it."""
+
+    read: Callable[[], Any]
+    restore: Callable[[Any], object]
+    same: Callable[[Any, Any], bool] = operator.eq  #: whether two values are the same setting
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"}  # the fake sets it
+
+
+def _set_environment(values: dict[str, str]) -> None:
+    for name in _environment().keys() - values.keys():
+        del os.environ[name]
+    os.environ.update(values)
+
+
+def _attribute(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an object of it
+    return Setting(partial(getattr, owner, name, None), partial(setattr, owner, name))
+
+
+def _list(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an object of it
+    return Setting(lambda: getattr(owner, name)[:], partial(setattr, owner, name))
+
+
+def _opener() -> list[Any] | None:
+    """Return what ``install_opener()`` changed. ``urlopen()`` itself keeps a usual opener."""
+    opener = getattr(urllib.request, "_opener", None)
+    if opener is None or _parts(opener) == _parts(urllib.request.build_opener()):
+        return None
+    return _parts(opener)
+
+
+def _forget_opener(_: object) -> None:
+    setattr(urllib.request, "_opener", None)  # noqa: B010  # the module declares no type for it
+
+
+def _parts(opener: Any) -> list[Any]:  # noqa: ANN401
+    return [opener.addheaders, sorted(type(handler).__name__ for handler in opener.handlers)]
+
+
+def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
+    if enabled:
+        gc.enable()
+    else:
+        gc.disable()
+
+
+def _set_gc_threshold(threshold: tuple[int, int, int]) -> None:
+    gc.set_threshold(*threshold)
+
+
+def _loop_policy() -> object:
+    """Return the policy of event loops, or None for asyncio's own, which asyncio makes when it needs one."""
+    policy = getattr(asyncio.events, "_event_loop_policy", None)
+    return None if type(policy).__module__.startswith("asyncio.") else policy
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109  # as chdir() takes it
+    except OSError:
+        return ""
+
+
+def _umask() -> int | None:
+    """Return the mask of file modes. ``os.umask()`` can't read it without a change."""
+    with suppress(OSError), open_file("/proc/self/status", encoding="ascii") as status:
+        return next((int(line.split()[1], 8) for line in status if line.startswith("Umask:")), None)
+    return None
+
+
+def _limits() -> list[tuple[int, int]]:
+    """Return the limits of open files and memory, on systems that have them."""
+    resource: Any = sys.modules.get("resource")
+    return [] if resource is None else [resource.getrlimit(kind) for kind in _kinds_of_limits(resource)]
+
+
+def _set_limits(limits: list[tuple[int, int]]) -> None:
+    resource: Any = sys.modules["resource"]
+    for kind, limit in zip(_kinds_of_limits(resource), limits, strict=True):
+        resource.setrlimit(kind, limit)
+
+
+def _kinds_of_limits(resource: Any) -> list[int]:  # noqa: ANN401  # a module that some systems lack
+    return [resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_AS, resource.RLIMIT_STACK]
+
+
+def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of random
+    """Whether a state of ``random`` follows from another one by drawing numbers, and not by ``random.seed()``."""
+    drawn = random.Random()  # noqa: S311  # no secret
+    drawn.setstate(before)
+    for _ in range(_MOST_DRAWN):
+        if drawn.getstate()[1][:-1] == now[1][:-1]:
+            return True
+        drawn.getrandbits(_BITS)
+    return False
+
+
+# Settings that are no function, class or constant of a module.
+_SETTINGS: Final[dict[str, Setting]] = {
+    "logging.root.level": Setting(lambda: logging.root.level, logging.root.setLevel),
+    "logging.root.handlers": _list(logging.root, "handlers"),
+    "logging.disable()": _attribute(logging.root.manager, "disable"),
+    "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
+    "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
+    "urllib.request.install_opener()": Setting(_opener, _forget_opener),
+    "os.environ": Setting(_environment, _set_environment),
+    "os.getcwd()": Setting(_folder, os.chdir),
+    "os.umask()": Setting(_umask, os.umask),
+    "resource.setrlimit()": Setting(_limits, _set_limits),
+    "warnings.filters": _list(warnings, "filters"),
+    "locale.setlocale()": Setting(partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
+    "random.seed()": Setting(random.getstate, random.setstate, _is_drawn_from),
+    "threading.stack_size()": Setting(threading.stack_size, threading.stack_size),
+    "threading.settrace()": Setting(threading.gettrace, threading.settrace),
+    "threading.setprofile()": Setting(threading.getprofile, threading.setprofile),
+    "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
+    "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
+    "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
+    "gc.callbacks": Setting(lambda: gc.callbacks[:], partial(operator.setitem, gc.callbacks, slice(None))),
+    "tracemalloc.start()": Setting(tracemalloc.is_tracing, lambda _: tracemalloc.stop()),
+    "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
+    "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
+    "sys.get_int_max_str_digits()": Setting(
+        getattr(sys, "get_int_max_str_digits", int), getattr(sys, "set_int_max_str_digits", int)
+    ),
+    **{f"sys.{name}": _list(sys, name) for name in ("path", "meta_path", "path_hooks", "argv")},
+    **{f"sys.{name}": _attribute(sys, name) for name in ("excepthook", "displayhook", "unraisablehook")},
+    **{f"sys.{name}": _attribute(sys, name) for name in ("breakpointhook", "tracebacklimit", "dont_write_bytecode")},
+    **{f"sys.{name}": _attribute(sys, name) for name in ("stdout", "stderr", "stdin")},
+    **{
+        f"signal.{name.name}": Setting(partial(signal.getsignal, name), partial(signal.signal, name))
+        for name in signal.Signals
+    },
+}
+# Libraries change these when they are imported.
+_BY_IMPORTS: Final = frozenset(
+    {"os.environ", "warnings.filters", "sys.excepthook", "sys.path", "sys.meta_path", "logging._loggerClass"}
+)
+# The functions, classes and constants of these are settings too.
+_OWNERS: Final[Mapping[str, Any]] = {
+    **{module.__name__: module for module in (asyncio, builtins, http.client, json, json.decoder, json.encoder)},
+    **{module.__name__: module for module in (logging, os, random, signal, socket, ssl, subprocess, tempfile)},
+    **{module.__name__: module for module in (threading, time, urllib.parse, urllib.request, warnings)},
+    "asyncio.BaseEventLoop": asyncio.BaseEventLoop,
+    "http.client.HTTPConnection": http.client.HTTPConnection,
+    "http.client.HTTPResponse": http.client.HTTPResponse,
+    "json.JSONEncoder": json.JSONEncoder,
+    "json.JSONDecoder": json.JSONDecoder,
+    "logging.Logger": logging.Logger,
+    "socket.socket": socket.socket,
+    "ssl.SSLContext": ssl.SSLContext,
+    "threading.Thread": threading.Thread,
+}
+_CONSTANTS: Final = (int, str, bytes, tuple)
+
+
+class Settings:
+    """The settings of the program at one time."""
+
+    def __init__(self) -> None:
+        self.values = {name: setting.read() for name, setting in _SETTINGS.items()}
+        self._members = {name: {**vars(owner)} for name, owner in _OWNERS.items()}
+        self._handlers = {name: _working(logger) for name, logger in _loggers().items()}
+        self._modules = len(sys.modules)
+
+    def accept(self, name: str) -> None:
+        """Take the present value of a setting for the right one."""
+        self.values[name] = _SETTINGS[name].read()
+
+    def changes(self) -> list[str]:
+        """Return the names of the settings that have other values now."""
+        now = Settings()
+        changed = [name for name, value in self.values.items() if not _SETTINGS[name].same(now.values[name], value)]
+        for owner, members in self._members.items():
+            others = now._members[owner]
+            changed += [f"{owner}.{name}" for name in members if _is_replaced(members[name], others.get(name))]
+        if not self.has_imported:
+            return changed + [name for name, own in now._handlers.items() if own != self._handlers.get(name, [])]
+        return [name for name in changed if name not in _BY_IMPORTS]
+
+    @property
+    def has_imported(self) -> bool:
+        """Whether the program has imported a module since."""
+        return len(sys.modules) != self._modules
+
+    def restore(self, names: Collection[str]) -> None:
+        """Give settings their values of this time, as far as that is possible."""
+        for name in self.values.keys() & names:
+            with suppress(Exception):  # only the main thread sets signal handlers, and those of C can't be restored
+                _SETTINGS[name].restore(self.values[name])
+        for owner, members in self._members.items():
+            for name in members:
+                if f"{owner}.{name}" in names:
+                    setattr(_OWNERS[owner], name, members[name])
+        for name, logger in _loggers().items():
+            if name in names:
+                logger.handlers = self._handlers.get(name, [])
+
+
+def _is_replaced(former: object, now: object) -> bool:
+    """Whether a name of a module has another value. Modules themselves fill some names that are None or an object."""
+    is_setting = callable(former) or isinstance(former, _CONSTANTS)
+    return is_setting and now is not former and now != former
+
+
+def _loggers() -> dict[str, logging.Logger]:
+    """Return the loggers that have handlers."""
+    known = [*logging.root.manager.loggerDict.values()]
+    loggers = [logger for logger in known if isinstance(logger, logging.Logger)]
+    return {f"logging.getLogger({logger.name!r}).handlers": logger for logger in loggers if logger.handlers}
+
+
+def _working(logger: logging.Logger) -> list[logging.Handler]:
+    return [handler for handler in logger.handlers if not isinstance(handler, logging.NullHandler)]

@@ -1,0 +1,278 @@
+"""Observes output, settings, threads and files of the process while a client lives."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+import tempfile
+import threading
+import warnings
+from collections import Counter
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from petstore_mock.checks.process import Shown
+from petstore_mock.checks.reading import own_place, raised, text_of
+from petstore_mock.checks.settings import Settings
+from petstore_mock.common.real import Lock, Thread, list_folder, monotonic, open_file, sleep, time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
+
+_MOST_THREADS: Final = 8  # idle threads of a pool, which Python ends with the program
+_ENDS: Final = 1.0  # seconds that many threads, or connections, may take to end after a close
+_MOMENT: Final = 0.1  # seconds that a few threads may take to end
+_PAUSE: Final = 0.002  # seconds between two looks
+_WAITS_FOR_WORK: Final = frozenset({"concurrent.futures.thread", "queue"})  # modules in which idle threads wait
+_MOST_FILES: Final = 2_000  # of a folder
+_MOST_READ: Final = 2**18  # bytes of a file
+_COARSE: Final = 0.05  # seconds by which the clock of a file system may be behind
+_one_at_a_time: Final = Lock()
+
+
+class _Mark(Warning):
+    """Never issued. Its filter is first, so the list changes even if a client only sets the second filter again."""
+
+
+_MARK: Final = ("ignore", None, _Mark, None, 0)
+
+
+class Left(NamedTuple):
+    """What a client leaves behind, in words."""
+
+    threads: Sequence[str] = ()
+    files: Sequence[str] = ()  #: in the folder for temporary files
+    descriptors: Sequence[str] = ()  #: of files and pipes
+
+
+class Watch:
+    """Observes the process, from its creation until :meth:`end`.
+
+    Meanwhile, the root logger has no handlers. They would make a client's ``basicConfig()`` a no-op that no check
+    reports, and fill reports with logs of deliberate failures. Temporary files have a folder of their own. A second
+    watch at the same time observes threads only.
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[Shown] = []
+        self.lost: list[str] = []  # the errors that no caller can catch, in words
+        self._threads = client_threads()
+        self._replaced = ExitStack()
+        self._former = Settings()
+        self._is_open = _one_at_a_time.acquire(blocking=False)
+        self._began = time() - _COARSE
+        if self._is_open:
+            logging.root.handlers = []
+            logging.root.setLevel(1)
+            self._replace(logging.root.manager, "disable", logging.NOTSET)
+            self._replace(logging, "lastResort", _Records(self._texts))  # receives the records without a handler
+            self._replace(warnings, "filters", [_MARK, *warnings.filters])
+            self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
+            self._replace(sys, "unraisablehook", partial(_keep_lost, self.lost, sys.unraisablehook))
+            self._replace(threading, "excepthook", partial(_keep_lost, self.lost, threading.excepthook))
+            for name in ("stdout", "stderr"):
+                self._replace(sys, name, _Stream(getattr(sys, name), self._texts, name))
+            self._folder = Path.cwd()
+            self._own_folder = tempfile.mkdtemp(prefix="petstore-mock-client-")
+            self._replace(tempfile, "tempdir", self._own_folder)
+            self._descriptors = _descriptors()
+        self._before = Settings()
+
+    def _replace(self, owner: object, name: str, value: object) -> None:
+        self._replaced.callback(setattr, owner, name, getattr(owner, name))
+        setattr(owner, name, value)
+
+    def excuse_environment(self) -> None:
+        """Accept the environment variables as they are now."""
+        self._before.accept("os.environ")
+
+    def take(self) -> list[Shown]:
+        """Return the texts since the last time."""
+        texts = self._texts[:]
+        self._texts.clear()
+        return texts
+
+    def end(self) -> list[str]:
+        """Restore the settings, and return the names of those that changed."""
+        if not self._is_open:
+            return []
+        changed = self._before.changes()
+        filters, has_imported = [one for one in warnings.filters if one != _MARK], self._before.has_imported
+        self._replaced.close()
+        if has_imported:
+            warnings.filters = filters
+        self._former.restore({*changed, "logging.root.level", "logging.root.handlers"})
+        with suppress(OSError):  # the client's files stay
+            Path(self._own_folder).rmdir()
+        self._is_open = False
+        _one_at_a_time.release()
+        return changed
+
+    def left(self, forget: Callable[[], object], *, closed: bool) -> Left:
+        """Drop the last references to a client with ``forget``, and return what stays."""
+        threads = self._threads_left(forget, closed=closed)
+        if not self._is_open:
+            return Left(threads)
+        files = [f"the temporary file {name}" for name in list_folder(self._own_folder)]
+        # A thread of the program may read a file meanwhile.
+        settled(lambda: not self._opened())
+        return Left(threads, files, self._opened())
+
+    def _opened(self) -> list[str]:
+        opened = Counter(_descriptors()) - Counter(self._descriptors)
+        return [*opened.elements()]
+
+    def _threads_left(self, forget: Callable[[], object], *, closed: bool) -> list[str]:
+        """Return the threads that a client leaves behind, in words.
+
+        If threads of a closed client end only when ``forget`` drops the last references to it, its close left them. In
+        other cases (or without ``close()``), the result has the remaining threads, if they are more than a pool has.
+        """
+        settled(lambda: not self._running(), _MOMENT)
+        before = self._running()
+        forget()
+        settled(lambda: not self._running(), _MOMENT if len(before) <= _MOST_THREADS else _ENDS)
+        rest = self._running()
+        return before if closed and len(rest) < len(before) else rest if len(rest) > _MOST_THREADS else []
+
+    def files(self) -> Iterator[Shown]:
+        """Yield the texts of the files that were written since the creation, as far as they are near."""
+        folders = [Path(self._own_folder), self._folder] if self._is_open else []
+        for folder in folders:
+            yield from _written(folder, self._began, deep=True)
+
+    def look(self, *threads: int) -> None:
+        """Keep the names of the client's threads, and how some threads began child processes."""
+        self._texts += [Shown(thread.name, "the name of a thread") for thread in client_threads() - self._threads]
+        for thread in threads:
+            self._texts += _children_of(thread)
+
+    def threads_work(self) -> bool:
+        """Whether a thread of the client works, and so may send requests."""
+        frames = sys._current_frames()  # noqa: SLF001  # public by its documentation
+        return any(not _is_idle(frames.get(thread.ident or 0)) for thread in client_threads() - self._threads)
+
+    def _running(self) -> list[str]:
+        return [f"thread {thread.name}" for thread in client_threads() - self._threads]
+
+
+def _written(folder: Path, since: float, *, deep: bool) -> Iterator[Shown]:
+    with suppress(OSError):
+        if folder.stat().st_mtime < since:
+            return
+        for name in list_folder(folder)[:_MOST_FILES]:
+            path = folder / name
+            with suppress(OSError):
+                if path.stat().st_mtime < since:
+                    continue
+                if path.is_file():
+                    with open_file(path, encoding="latin-1") as file:
+                        yield Shown(file.read(_MOST_READ), f"the file {name}")
+                elif deep and path.is_dir():
+                    yield from _written(path, since, deep=False)
+
+
+def _descriptors() -> list[str]:
+    """Return the open files and pipes of the process, on systems with ``/proc``."""
+    found: list[str] = []
+    with suppress(OSError):
+        for number in list_folder("/proc/self/fd"):
+            with suppress(OSError):
+                found.append(str(Path("/proc/self/fd", number).readlink()))
+    return [name for name in found if name.startswith(("/", "pipe:")) and not name.startswith(("/dev/", "/proc/"))]
+
+
+def _children_of(thread: int) -> Iterator[Shown]:
+    """Yield the arguments and the environment of each child process that a thread has begun."""
+    numbers: list[str] = []
+    with suppress(OSError), open_file(f"/proc/self/task/{thread}/children", encoding="ascii") as children:
+        numbers = children.read().split()
+    if numbers:
+        inherited = {f"{name}={value}" for name, value in os.environ.items()}
+        for child in numbers:
+            for part, place in (("cmdline", "the arguments"), ("environ", "the environment")):
+                with suppress(OSError), open_file(f"/proc/{child}/{part}", encoding="utf-8", errors="replace") as file:
+                    # A child inherits what the test itself put into the environment.
+                    texts = [text for text in file.read(_MOST_READ).split("\0") if text not in inherited]
+                    yield Shown(" ".join(texts), f"{place} of a child process")
+
+
+def client_threads() -> set[threading.Thread]:
+    """Return the running threads without the package's own."""
+    return {thread for thread in threading.enumerate() if not isinstance(thread, Thread)}
+
+
+def _is_idle(frame: FrameType | None) -> bool:
+    """Whether a thread waits for work, like an idle thread of a pool."""
+    while frame is not None and frame.f_globals.get("__name__") == "threading":
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") in _WAITS_FOR_WORK
+
+
+_OF_RECORDS: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"})
+
+
+class _Records(logging.Handler):
+    """Keeps the texts of log records, with the attributes that ``extra=`` adds."""
+
+    def __init__(self, texts: list[Shown]) -> None:
+        super().__init__()
+        self._texts = texts
+
+    def emit(self, record: logging.LogRecord) -> None:
+        place = f"a log record of the logger {record.name!r}"
+        with suppress(Exception):  # the client's arguments may not fit its message
+            self._texts.append(Shown(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}", place))
+        for name in vars(record).keys() - _OF_RECORDS:
+            self._texts.append(Shown(text_of(str, vars(record)[name]), f"the attribute {name!r} of {place}"))
+
+
+class _Stream:
+    """A stream that keeps the printed texts."""
+
+    def __init__(self, stream: Any, texts: list[Shown], name: str) -> None:  # noqa: ANN401
+        self._stream, self._texts, self._name = stream, texts, name
+
+    def write(self, text: str) -> Any:  # noqa: ANN401
+        self._texts.append(Shown(text, self._name))
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self._stream, name)
+
+
+def _keep_lost(lost: list[str], former: Callable[[Any], object], event: Any) -> None:  # noqa: ANN401  # of two classes
+    """Keep an error of a thread or of a destructor, if it is of the client's own code."""
+    is_own = own_place(event.exc_traceback) and not isinstance(event.exc_value, (SystemExit, Warning))
+    if is_own:
+        lost.append(raised(event.exc_value))
+    former(event)
+
+
+def _show_warning(texts: list[Shown], former: Callable[..., None], message: Any, *others: Any) -> None:  # noqa: ANN401
+    texts.append(Shown(text_of(str, message), "a warning"))
+    former(message, *others)
+
+
+def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
+    """Wait until ``holds`` is true, and return whether it is. The last and longest wait takes at most ``seconds``.
+
+    A cycle of references may keep a connection open. So the function first collects young garbage, which is quick, and
+    all garbage before the last wait.
+    """
+    for patience, generation in ((_PAUSE, 1), (min(seconds, _MOMENT), 2), (seconds, 0)):
+        deadline = monotonic() + patience
+        while not holds():
+            if monotonic() > deadline:
+                break
+            sleep(_PAUSE)
+        else:
+            return True
+        if seconds > _PAUSE:
+            gc.collect(generation)
+    return holds()
