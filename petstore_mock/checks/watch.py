@@ -136,6 +136,7 @@ class Watch:
         settled(lambda: not self._running(), _MOMENT)
         before = self._running()
         forget()
+        gc.collect(1)  # destructors run now
         settled(lambda: not self._running(), _MOMENT if len(before) <= _MOST_THREADS else _ENDS)
         rest = self._running()
         return before if closed and len(rest) < len(before) else rest if len(rest) > _MOST_THREADS else []
@@ -247,11 +248,12 @@ class _Stream:
 
 
 def _keep_lost(lost: list[str], former: Callable[[Any], object], event: Any) -> None:  # noqa: ANN401  # of two classes
-    """Keep an error of a thread or of a destructor, if it is of the client's own code."""
+    """Keep an error of a thread or of a destructor, if it is of the client's own code. A check reports it."""
     is_own = own_place(event.exc_traceback) and not isinstance(event.exc_value, (SystemExit, Warning))
     if is_own:
         lost.append(raised(event.exc_value))
-    former(event)
+    else:
+        former(event)
 
 
 def _show_warning(texts: list[Shown], former: Callable[..., None], message: Any, *others: Any) -> None:  # noqa: ANN401
