@@ -371,7 +371,7 @@ ZeroWidth = reads(lambda pet: {**pet, "name": pet["name"].replace("\u200b", "").
 # Settings of the whole program
 
 # Sets the limit of a line for all responses of the program.
-LongLines = starts(lambda _: setattr(http.client, "_MAXLINE", 2**20))
+LongLines = starts(lambda _: vars(http.client).update({"_MAXLINE": 2**20}))
 # Replaces a function of the module json (AstroVela/vane#170 has a like one).
 JsonReplaced = starts(lambda _: setattr(json, "loads", functools.partial(json.loads)))
 # Switches the logging of the program off.

@@ -481,7 +481,7 @@ ListsGuessed = sends(
 # Settings of the whole program
 
 # Allows more header fields in every response of the program.
-ManyHeaders = starts(lambda _: setattr(http.client, "_MAXHEADERS", 1000))
+ManyHeaders = starts(lambda _: vars(http.client).update({"_MAXHEADERS": 1000}))
 # Changes the mode of files that the program makes later (keanehatescoding/anticheat#99).
 FilesForItself = starts(lambda _: os.umask(0o077))
 # Makes the random numbers of the whole program predictable (logicalclocks/hopsworks-api#1026).
