@@ -73,6 +73,11 @@ class _Place:
     page: tuple[int, bytes, dict[str, str]] | None
 
     @property
+    def name(self) -> str:
+        """The name of the world."""
+        return self.world or DEFAULT_WORLD
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """The methods that the path allows."""
         known = _READING if self.page is not None else self.verbs
@@ -153,7 +158,8 @@ class Door(Handler):
 
     def _routed(self, request: ApiRequest, left: Event) -> Response | Stream:
         _check_media_type(request)
-        if _path_of(request) == "/" and request.method in _READING:
+        is_reading = request.method in _READING
+        if is_reading and _path_of(request) == "/":
             return _response(303, fields={"Location": f"{DOOR_PATH}/"})
         place = self._place_of(request)
         if not self._is_public(request.method, place):
@@ -162,8 +168,8 @@ class Door(Handler):
             raise ProblemError(f"expected a known method, such as GET; got {cut(request.method, 40)}", 501)
         if not place.verbs and place.page is None:
             raise self._unknown(place)
-        if place.page is not None and request.method in _READING:
-            self._worlds.find(place.world or DEFAULT_WORLD)
+        if is_reading and place.page is not None:
+            self._worlds.find(place.name)
             return _response(*place.page)
         if request.method == "OPTIONS":
             return _response(204, fields={"Allow": ", ".join(place.methods)})
@@ -219,7 +225,7 @@ class Door(Handler):
         arguments = self._arguments(request, verb, place, left)
         if verb.streams:
             return self._stream(request, verb, arguments)
-        result = self._result(verb, place.world, arguments)
+        result = self._result(verb, place.name, arguments)
         if verb.status == 204:
             return _response(204)
         if isinstance(result, Iterator):
@@ -231,10 +237,10 @@ class Door(Handler):
         status = 200 if has_replaced else verb.status  # RFC 9110 §9.3.4
         return _response(status, content, {"Content-Type": verb.media_type})
 
-    def _result(self, verb: Verb, name: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    def _result(self, verb: Verb, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
         if shape_of(verb).concerns_all:
             return verb(self._worlds, arguments)
-        world = self._worlds.find(name or DEFAULT_WORLD)
+        world = self._worlds.find(name)
         lock = world.lock if verb.locks else nullcontext()
         with self._worlds.visiting(world), lock:
             return verb(world, arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
@@ -66,19 +66,9 @@ def shape_of(verb: Verb) -> Shape:
     """Return the schemas of a verb, derived from the signature of its function."""
     hints = hints_of(verb.function, include_extras=True)
     target, *parameters = signature(verb.function).parameters.values()
-    added: dict[str, Added] = {}
-    sent: dict[str, Schema] = {}
-    required: list[str] = []
-    for parameter in parameters:
-        name, hint = parameter.name, hints[parameter.name]
-        role = _role_of(hint)
-        if role is not None:
-            added[name] = role
-        elif parameter.kind is Parameter.VAR_KEYWORD:
-            sent |= _members(get_args(hint)[0])
-        else:
-            sent[name] = schema(hint)
-            required += [name] if parameter.default is Parameter.empty else []
+    roles = {parameter.name: _role_of(hints[parameter.name]) for parameter in parameters}
+    added = {name: role for name, role in roles.items() if role is not None}
+    sent, required = _sent_by_clients([one for one in parameters if one.name not in added], hints)
     path = {name: sent.pop(name) for name in _PLACEHOLDER.findall(verb.path)}
     query, body = sent, _closed({})
     has_members = bool(sent) and verb.method not in {"GET", "DELETE"}
@@ -95,6 +85,21 @@ def shape_of(verb: Verb) -> Shape:
         takes_body=bool(verb.body) or has_members,
         result=_result_of(verb, hints["return"]),
     )
+
+
+def _sent_by_clients(parameters: Iterable[Parameter], hints: Mapping[str, Any]) -> tuple[dict[str, Schema], list[str]]:
+    """Return the schemas of the arguments that clients send, and the names of the required ones."""
+    sent: dict[str, Schema] = {}
+    required: list[str] = []
+    for parameter in parameters:
+        name, hint = parameter.name, hints[parameter.name]
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            sent |= _members(get_args(hint)[0])
+            continue
+        sent[name] = schema(hint)
+        if parameter.default is Parameter.empty:
+            required.append(name)
+    return sent, required
 
 
 def _role_of(hint: object) -> Added | None:

@@ -83,13 +83,11 @@ class FaultHandle(Stays):
 
     def __post_init__(self) -> None:
         self._check_values()
-        if self.on is not None and not require_operation(self.on).commits and self.at == "after_commit":
+        is_read_only = self.on is not None and not require_operation(self.on).commits
+        if is_read_only and self.at == "after_commit":
             refuse(f"expected a fault on {in_words(_COMMITTING)} for after_commit; got {self.on}, which is read-only")
         if self.fault.parts[0].row.meets_handshakes:
-            given = {"on": self.on, "when": self.when, "where": self.where, "at": self.at}
-            words = f"no 'on', 'when', 'where' or 'at' with {self.fault}, which meets a connection before any request"
-            left = {name: value for name, value in given.items() if value not in (None, "before_commit")}
-            require(not left, words, **left)
+            self._check_handshake()
             self.at = "handshake"
         elif not self.off_contract:
             self._check_declared()
@@ -113,33 +111,53 @@ class FaultHandle(Stays):
         words = "a mapping of criteria, such as {'name': 'Rex'}"
         require(where is None or is_object(where), words, where=where)
 
+    def _check_handshake(self) -> None:
+        """Refuse what a fault of a handshake can't have."""
+        given = {"on": self.on, "when": self.when, "where": self.where, "at": self.at}
+        words = f"no 'on', 'when', 'where' or 'at' with {self.fault}, which meets a connection before any request"
+        left = {name: value for name, value in given.items() if value not in (None, "before_commit")}
+        require(not left, words, **left)
+
     def _check_declared(self) -> None:
         """Refuse a status that the interface declares only for other operations (§7)."""
-        asked = [self.on] if self.on is not None else _COMMITTING if self.at == "after_commit" else [*OPERATIONS]
+        asked = _COMMITTING if self.at == "after_commit" else [*OPERATIONS]
+        if self.on is not None:
+            asked = [self.on]
         for part in self.fault.parts:
             if part.damages_body and self.on in _WITHOUT_BODY:
                 advice = "use a fault that loses the response, such as reset"
                 refuse(f"expected a fault that {self.on} can meet: its success has no body; got {part}: {advice}")
             declared = _declaring(part)
             if not set(asked) <= set(declared):
-                got = f"got {self.on or 'every operation'}: set 'on' to one of these, or set 'off_contract'"
+                whose = self.on or "every operation"
+                got = f"got {whose}: set 'on' to one of these, or set 'off_contract'"
                 refuse(f"expected a fault on {in_words(declared)} for status {part.status} (§7); {got}")
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
 
     def __str__(self) -> str:
-        parts = [
-            str(self.fault),
-            f"on={self.on!r}" if self.on else "",
-            f"times={self.times}" if self.times is not None and self.fault.kind != "sequence" else "",
-            f"after={self.after}" if self.after else "",
-            "when=..." if self.when else "",
-            f"where={self._criteria.shown()}" if self._criteria is not None else "",
-            f"at={self.at!r}" if self.at == "after_commit" else "",
-            f"probability={self.probability}" if self.probability < 1 else "",
-        ]
-        return f"inject({', '.join(filter(None, parts))})"
+        parts = [str(self.fault)]
+        if self.on is not None:
+            parts.append(f"on={self.on!r}")
+        if self._own_times is not None:
+            parts.append(f"times={self._own_times}")
+        if self.after:
+            parts.append(f"after={self.after}")
+        if self.when is not None:
+            parts.append("when=...")
+        if self._criteria is not None:
+            parts.append(f"where={self._criteria.shown()}")
+        if self.at == "after_commit":
+            parts.append(f"at={self.at!r}")
+        if self.probability < 1:
+            parts.append(f"probability={self.probability}")
+        return f"inject({', '.join(parts)})"
+
+    @property
+    def _own_times(self) -> int | None:
+        """How often it fires, if the test said so. A sequence uses each of its faults once."""
+        return None if self.fault.kind == "sequence" else self.times
 
     def __enter__(self) -> Self:
         return self
@@ -159,12 +177,17 @@ class FaultHandle(Stays):
     @property
     def is_unfired(self) -> bool:
         """Whether it has fired less often than it must."""
+        if not self.required or self.plan is None or self not in self.plan.every:
+            return False
         due = self.times or int(self.at == "handshake")
-        missing = self.hits < (min(due, 1) if self.probability < 1 else due)
-        return self.required and missing and self.plan is not None and self in self.plan.every
+        if self.probability < 1:
+            # A fault by chance may fire once only.
+            due = min(due, 1)
+        return self.hits < due
 
     def shortfall(self) -> str:
-        return f"{self} {f'fired {self.hits} of {self.times} times' if self.hits else 'never fired'}"
+        fired = f"fired {self.hits} of {self.times} times" if self.hits else "never fired"
+        return f"{self} {fired}"
 
     def cancel(self, *, required: bool = False) -> None:
         """Cancel the fault. It need not fire any more, unless ``required``."""
@@ -183,39 +206,50 @@ class FaultHandle(Stays):
 
     def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
         """Return the fault and its state as a JSON value, without the function of ``when=``."""
-        return {
-            **{name: getattr(self, name) for name in _SHOWN},
-            "fault": self.sent_as,
-            "times": None if self.fault.kind == "sequence" else self.times,
-            "at": "before_commit" if self.at == "handshake" else self.at,
-            "where": None if self._criteria is None else self._criteria.shown(),
-            "why_not": self.why_not() if self.is_unfired else None,
-        }
+        data = {name: getattr(self, name) for name in _SHOWN}
+        data |= {"fault": self.sent_as, "times": self._own_times, "at": self.at, "where": None, "why_not": None}
+        if self.at == "handshake":
+            data["at"] = "before_commit"
+        if self._criteria is not None:
+            data["where"] = self._criteria.shown()
+        if self.is_unfired:
+            data["why_not"] = self.why_not()
+        return data
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault if it meets a connection, or a request with no response yet. The caller holds the lock."""
-        misses = [] if self._criteria is None or exchange is None else self._criteria.differences(exchange)
-        if not misses and self.when is not None and exchange is not None and not self.when(exchange.request):
-            misses = ["its when= returned a false value"]
-        if self.over:  # its `when` cancelled it, or sent a request that used it up
+        misses = self._misses(exchange)
+        # Its `when` may have cancelled it, or have sent a request that used it up.
+        if self.over:
             return None
-        passed = f"passed because of after={self.after}"
-        part = self._next_part()
-        if part.damages_body and exchange is not None and exchange.operation in _WITHOUT_BODY:
-            self.pass_by("had a response without a body")
-        elif misses:
-            self._last_miss = f"the last because {'; '.join(misses)}"
-            self.pass_by("did not match")
-        elif self._passes[passed] < self.after:
-            self.pass_by(passed)
-        elif self.probability == 1 or random().random() < self.probability:
-            self.hits += 1
-            return part
-        return None
+        part = self.fault.parts[self.hits] if self.fault.kind == "sequence" else self.fault
+        reason = self._reason_to_pass(part, exchange, misses)
+        if reason:
+            self.pass_by(reason)
+            return None
+        if self.probability < 1 and random().random() >= self.probability:
+            return None
+        self.hits += 1
+        return part
 
-    def _next_part(self) -> Fault:
-        """Return the fault that the next matching request meets."""
-        return self.fault.parts[self.hits] if self.fault.kind == "sequence" else self.fault
+    def _misses(self, exchange: Exchange | None) -> list[str]:
+        """Return why a request does not match; empty for a connection."""
+        if exchange is None:
+            return []
+        differences = [] if self._criteria is None else self._criteria.differences(exchange)
+        if differences or self.when is None or self.when(exchange.request):
+            return differences
+        return ["its when= returned a false value"]
+
+    def _reason_to_pass(self, part: Fault, exchange: Exchange | None, misses: list[str]) -> str:
+        """Return why a request or a connection does not meet ``part``; empty if it may."""
+        if part.damages_body and exchange is not None and exchange.operation in _WITHOUT_BODY:
+            return "had a response without a body"
+        if misses:
+            self._last_miss = f"the last because {'; '.join(misses)}"
+            return "did not match"
+        passed = f"passed because of after={self.after}"
+        return passed if self._passes[passed] < self.after else ""
 
     def pass_by(self, why: str) -> None:
         self._passes[why] += 1
@@ -258,15 +292,16 @@ class FaultPlan:
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or a connection in its handshake."""
-        operation, chosen = None if exchange is None else exchange.operation, None
+        operation = None if exchange is None else exchange.operation
+        chosen: Fault | None = None
         for handle in self.in_force:
             if handle.at != point or handle.on not in {None, operation}:
                 continue
-            if chosen is None:
-                chosen = self._met(handle, exchange, random)
-                handle.over = handle.over or handle.spent
-            else:
+            if chosen is not None:
                 handle.pass_by("met a fault that was planned earlier")
+                continue
+            chosen = self._met(handle, exchange, random)
+            handle.over = handle.over or handle.spent
         return chosen
 
     def _met(self, handle: FaultHandle, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:

@@ -56,25 +56,34 @@ def _with_parameters(request: ApiRequest, turn: Turn, former: Mapping[str, str])
 
 def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) -> None:
     """Change a response, unless a fault of the test has broken it already."""
-    fault, turn = exchange.fault, _turn(world, mutant, exchange.request)
+    fault = exchange.fault
     is_broken = fault is not None and fault.breaks_contract
-    if turn is None or not mutant.statuses or is_broken:
-        return
+    turn = None if is_broken or not mutant.statuses else _turn(world, mutant, exchange.request)
+    if turn is not None:
+        _change_response(world, mutant, exchange, response, turn)
+
+
+def _change_response(world: World, mutant: Mutant, exchange: Exchange, response: Response, turn: Turn) -> None:
     turn.former = exchange.former
     turn.status, turn.media_type = response.status, response.head.get("Content-Type")
     turn.document = loads(response.body) if response.body else None
-    former, animals = (turn.status, turn.media_type, encode_json(turn.document)), world.store.bodies()
+    former, animals = _shown(turn), world.store.bodies()
     mutant.change(turn)
-    document = encode_json(turn.document)
-    is_same = (turn.status, turn.media_type, document) == former and turn.body is None
+    is_same = _shown(turn) == former and turn.body is None
     if is_same and world.store.bodies() == animals:
         return
     exchange.mutant = mutant.name
     response.head = Head(turn.status, response.head.fields).with_fields(("Content-Type", turn.media_type or ""))
+    document = encode_json(turn.document)
     if turn.body is not None:
         response.body = turn.body
     elif document != former[2]:
         response.body = document
+
+
+def _shown(turn: Turn) -> tuple[int, str | None, bytes]:
+    """Return what a client sees of a response."""
+    return turn.status, turn.media_type, encode_json(turn.document)
 
 
 def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = "") -> Turn | None:

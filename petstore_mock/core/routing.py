@@ -264,9 +264,13 @@ def _problem_of(method: str, target: str, segments: Sequence[str] | None) -> Rou
         return _no_route("unknown_method", cut(method, 40))  # RFC 9110 §9.1
     if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
         return Route(allow=METHODS)
-    if method == "CONNECT" and ":" in target and "/" not in target:  # RFC 9110 §9.3.6: its target is an authority
-        return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
-    if method == "CONNECT" or not target.startswith("/") or "#" in target:
+    is_path = target.startswith("/") and "#" not in target
+    if method == "CONNECT":
+        # RFC 9110 §9.3.6: its target is an authority.
+        is_path = False
+        if ":" in target and "/" not in target:
+            return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
+    if not is_path:
         return _no_route("malformed_target", "send an absolute path")
     if segments is None:
         return _no_route("malformed_target", "percent-encode UTF-8, as %XX (RFC 3986 §2.1)")

@@ -45,6 +45,8 @@ _REQUIRED: Final = frozenset[str](schemas.schema(ANIMAL)["required"])
 # No field is required, because samples fill missing ones. Pet.json allows unknown fields; the store refuses them.
 _RULES: Final[Mapping[str, Any]] = {**schemas.schema(ANIMAL), "required": [], "additionalProperties": False}
 _is_allowed: Final = quick(_RULES)
+_OPTIONAL: Final = FIELDS.keys() - _REQUIRED
+_ASSIGNED: Final = frozenset(name for name, field in FIELDS.items() if field.is_assigned)
 _EXAMPLES: Final = in_words(name for name, field in FIELDS.items() if name in _REQUIRED and not field.is_assigned)
 _STORE_WEIGHT: Final = 2_000  # bytes of memory
 _ANIMAL_WEIGHT: Final = 250  # bytes of memory besides its text
@@ -211,12 +213,16 @@ class Store:
         former = self.document(pet_id) if is_integer(pet_id) else None
         if former is None:
             raise _no_animal(pet_id)
-        for name, value in changes.items():
-            if name in FIELDS and FIELDS[name].is_assigned and value != former.get(name):
-                refuse(f"expected the {name} that was assigned on creation (§2); got {name}={shown(value)}")
-        gone = {name for name, value in changes.items() if value is None and name in FIELDS} - _REQUIRED
-        check_animal({name: value for name, value in changes.items() if name not in gone}, "update")
-        return self._put({name: value for name, value in {**former, **changes}.items() if name not in gone})
+        for name in _ASSIGNED & changes.keys():
+            if changes[name] != former.get(name):
+                refuse(f"expected the {name} that was assigned on creation (§2); got {name}={shown(changes[name])}")
+        removed = {name for name in _OPTIONAL & changes.keys() if changes[name] is None}
+        set_fields = {name: value for name, value in changes.items() if name not in removed}
+        check_animal(set_fields, "update")
+        changed = {**former, **set_fields}
+        for name in removed:
+            changed.pop(name, None)
+        return self._put(changed)
 
     def _put(self, document: Mapping[str, Any]) -> Pet:
         ordered = {name: document[name] for name in FIELDS if name in document}

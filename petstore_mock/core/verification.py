@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from petstore_mock.core.fault_plan import FaultPlan
+    from petstore_mock.interface.violations import Violation
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
 
@@ -57,7 +58,7 @@ class Verification:
         """Return the problems and mark them as reported. Problems reported before are included only if ``again``."""
         with self.lock:
             present = self._present()
-            problems = [*self._kept, *(present if again else self._unreported(present))]
+            problems = self._kept + (present if again else self._unreported(present))
             self._kept = []
             self._reported = {problem.source for problem in present}
         return problems
@@ -70,38 +71,40 @@ class Verification:
     def keep(self) -> None:
         """Keep the unreported problems of a state that a reset is about to end."""
         left = self._unreported(self._present())
-        self._kept = [*self._kept, *(replace(one, text=f"before a reset: {one.text}") for one in left)][:_MOST_KEPT]
+        self._keep([replace(problem, text=f"before a reset: {problem.text}") for problem in left])
         self._reported = set()
 
     def keep_violations(self) -> None:
         """Keep the violations of a journal that is about to be cleared."""
-        left = self._unreported(self._violations())
-        self._kept = [*self._kept, *left][:_MOST_KEPT]
+        self._keep(self._unreported(self._violations()))
+
+    def _keep(self, problems: list[Problem]) -> None:
+        self._kept = [*self._kept, *problems][:_MOST_KEPT]
 
     def _unreported(self, present: Sequence[Problem]) -> list[Problem]:
         return [problem for problem in present if problem.source not in self._reported]
 
     def _present(self) -> list[Problem]:
+        problems = [Problem("error", _words_of(error), error) for error in self.errors]
         unfired = [handle for handle in self.plan.every if handle.is_unfired]
-        problems = [
-            *(Problem("error", _words_of(error), error) for error in self.errors),
-            *(Problem("unfired_fault", f"{one.shortfall()}: {one.why_not()}", one) for one in unfired),
-            *(Problem("error", text, text) for text in self.expectations()),
-            *self._violations(),
-        ]
-        keys = self.secrets()  # a reset may drop a key, so mask it now
-        return [replace(one, text=mask_text(one.text, keys)) for one in problems]
+        problems += [Problem("unfired_fault", f"{one.shortfall()}: {one.why_not()}", one) for one in unfired]
+        problems += [Problem("error", text, text) for text in self.expectations()]
+        problems += self._violations()
+        # A reset may drop a key, so mask it now.
+        keys = self.secrets()
+        return [replace(problem, text=mask_text(problem.text, keys)) for problem in problems]
 
     def _violations(self) -> list[Problem]:
         try:
             violations = self.journal.violations if self.strict else []
         except PetStoreMockError as lost:  # the journal has evicted some of them
             return [Problem("error", str(lost), self.journal)]
-        return [
-            Problem("violation", f"{one.request_line} broke the contract{one.where}: {one.reason}", one)
-            for one in violations
-            if not one.expected
-        ]
+        problems: list[Problem] = []
+        for exchange in violations:
+            if not exchange.expected:
+                words = f"{exchange.request_line} broke the contract{exchange.where}: {exchange.reason}"
+                problems.append(Problem("violation", words, exchange))
+        return problems
 
 
 def _words_of(error: BaseException) -> str:
@@ -128,21 +131,31 @@ class ExpectedViolation(Stays):
     def __exit__(self, kind: object, *_: object) -> None:
         """Mark violations even if an exception leaves the block: the client may raise one for the refusal."""
         __tracebackhide__ = True
-        journal, pattern = self._journal, self._pattern
-        before = self._before if journal.clears == self._clears else 0  # a reset restarts the numbers
-        found = [one for one in journal.violations if one.number > before]
-        matching = [one for one in found if pattern is None or re.search(pattern, _words(one))]
+        journal = self._journal
+        # A reset restarts the numbers.
+        before = self._before if journal.clears == self._clears else 0
+        found = [exchange for exchange in journal.violations if exchange.number > before]
+        matching = [exchange for exchange in found if self._matches(exchange)]
         journal.expect(matching)
         if kind is None and not matching:
-            wanted = "" if pattern is None else f" that matches {pattern!r}"
-            came = "; ".join(f"{one.request_line}: {one.reason}" for one in found) or "none"
-            raise VerificationError(f"expected a contract violation{wanted} in this block; got {came}")
+            raise VerificationError(self._claim(found))
+
+    def _claim(self, found: Sequence[Exchange]) -> str:
+        """Return the message for a block in which only these violations happened."""
+        wanted = "" if self._pattern is None else f" that matches {self._pattern!r}"
+        came = "; ".join(f"{exchange.request_line}: {exchange.reason}" for exchange in found)
+        return f"expected a contract violation{wanted} in this block; got {came or 'none'}"
+
+    def _matches(self, exchange: Exchange) -> bool:
+        return self._pattern is None or re.search(self._pattern, _words(exchange)) is not None
 
 
 def _words(exchange: Exchange) -> str:
     """Return the text that a pattern must match: the reason without the names that a message suggests."""
-    violations = [
-        f"{one.path} {one.rule} {one.value!r}" if one.rule == "additionalProperties" else f"{one} ({one.rule})"
-        for one in exchange.violations
-    ]
-    return "; ".join(violations) or exchange.reason
+    return "; ".join(map(_words_of_violation, exchange.violations)) or exchange.reason
+
+
+def _words_of_violation(violation: Violation) -> str:
+    if violation.rule == "additionalProperties":
+        return f"{violation.path} {violation.rule} {violation.value!r}"
+    return f"{violation} ({violation.rule})"

@@ -156,26 +156,17 @@ def frame(
     response: Response, *, modern: bool, bodiless: bool, closing: bool, chunked: bool | None = None
 ) -> tuple[bytes, bytes]:
     """Return the head and the body of ``response`` as bytes to send."""
-    body, form = response.body, response.wire_format
+    form = response.wire_format
     if chunked is None:
         chunked = form.chunked or form.chunk_extras
     can_be_chunked = modern and not bodiless
+    framing, body = _framing(response, chunked=chunked and can_be_chunked)
+    closing = closing or (form.until_close and response.status not in UNSIZED_STATUSES)
     lines = [_first_lines(response)]
     if not form.without_date:
         lines += [b"Date: ", response.date, b"\r\n"]
-    if response.status in UNSIZED_STATUSES:
-        body = b""
-    elif form.until_close:
-        closing = True
-    elif chunked and can_be_chunked:
-        lines.append(b"Transfer-Encoding: chunked\r\n")
-        body = _in_chunks(body, extras=form.chunk_extras)
-    else:
-        lines.append(b"Content-Length: %d\r\n" % len(body))
-    if closing:
-        lines.append(b"Connection: close\r\n")
-    elif not modern:
-        lines.append(b"Connection: keep-alive\r\n")
+    lines.append(framing)
+    lines.append(_persistence(modern=modern, closing=closing))
     lines.append(b"\r\n")
     head = b"".join(lines)
     if form.lower_case:
@@ -193,6 +184,25 @@ def _first_lines(response: Response) -> bytes:
     _, _, fields = wire.partition(b"\r\n")
     reason = reason_phrase(response.status) if form.reason is None else form.reason
     return f"HTTP/{form.version} {response.status} {reason}\r\n".encode("latin-1") + fields
+
+
+def _persistence(*, modern: bool, closing: bool) -> bytes:
+    """Return the field Connection (RFC 9112 §9.3); empty where the version of HTTP says as much."""
+    if closing:
+        return b"Connection: close\r\n"
+    return b"" if modern else b"Connection: keep-alive\r\n"
+
+
+def _framing(response: Response, *, chunked: bool) -> tuple[bytes, bytes]:
+    """Return the header line that frames a body, and the framed body."""
+    body, form = response.body, response.wire_format
+    if response.status in UNSIZED_STATUSES:
+        return b"", b""
+    if form.until_close:
+        return b"", body
+    if chunked:
+        return b"Transfer-Encoding: chunked\r\n", _in_chunks(body, extras=form.chunk_extras)
+    return b"Content-Length: %d\r\n" % len(body), body
 
 
 def _with_lower_case_names(head: bytes) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import unquote
 
@@ -17,9 +18,11 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.violations import Violation, Violations, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from petstore_mock.common.values import JsonValue
+
+    _Container = dict[str, JsonValue] | list[JsonValue]
 
 # RFC 8259 §9 lets a parser limit depth and digits. Bodies of this interface have one level; 100 levels leave room for
 # unknown members that a behaviour ignores. The time of int() is quadratic in the number of digits.
@@ -78,6 +81,18 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), all
 
 def decode_json(body: bytes) -> tuple[Any, Violations]:
     """Decode a JSON text strictly (RFC 8259, and RFC 7493 for repeated members and surrogates)."""
+    value = _decoded(body)
+    repeated = Violations()
+    # UTF-8 has no surrogates, so a lone one stands in an escape.
+    may_have_surrogates = b"\\ud" in body or b"\\uD" in body
+    is_one_container = body.count(b"{") + body.count(b"[") <= 1
+    is_plain = not isinstance(value, RepeatedMembers) if is_one_container else _is_plain(value)
+    if may_have_surrogates or not is_plain:
+        _look_through(value, (), repeated)
+    return value, repeated
+
+
+def _decoded(body: bytes) -> JsonValue:
     if not body:
         _refuse("must be a JSON object and is empty")
     if body.startswith(b"\xef\xbb\xbf"):
@@ -93,14 +108,7 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
         _refuse_syntax(error)
     except RecursionError:
         _refuse(_TOO_DEEP)
-    repeated = Violations()
-    # UTF-8 has no surrogates, so a lone one stands in an escape.
-    may_have_surrogates = b"\\ud" in body or b"\\uD" in body
-    is_one_container = body.count(b"{") + body.count(b"[") <= 1
-    is_plain = not isinstance(value, RepeatedMembers) if is_one_container else _is_plain(value)
-    if may_have_surrogates or not is_plain:
-        _look_through(value, (), repeated)
-    return value, repeated
+    return value
 
 
 def _is_plain(value: JsonValue) -> bool:
@@ -115,7 +123,7 @@ def _is_plain(value: JsonValue) -> bool:
     return not containers
 
 
-def _parts(container: dict[str, JsonValue] | list[JsonValue]) -> Iterable[JsonValue]:
+def _parts(container: _Container) -> Iterable[JsonValue]:
     return container.values() if isinstance(container, dict) else container
 
 
@@ -128,24 +136,31 @@ def _refuse_syntax(error: json.JSONDecodeError) -> NoReturn:
 
 def _look_through(value: JsonValue, steps: tuple[str | int, ...], repeated: Violations) -> None:
     """Add repeated members to ``repeated``; refuse lone surrogates and deep nesting. ``steps`` is the value's path."""
-    if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
-        words = "must not contain a lone surrogate (RFC 7493 §2.1)"
-        raise MalformedJsonError(Violation(path_of(steps), "unicode", words, value))
-    if not isinstance(value, (list, dict)):
-        return
+    if isinstance(value, str):
+        if _SURROGATE.search(value):
+            words = "must not contain a lone surrogate (RFC 7493 §2.1)"
+            raise MalformedJsonError(Violation(path_of(steps), "unicode", words, value))
+    elif isinstance(value, (list, dict)):
+        _look_into(value, steps, repeated)
+
+
+def _look_into(container: _Container, steps: tuple[str | int, ...], repeated: Violations) -> None:
     if len(steps) >= _DEEPEST:
         _refuse(_TOO_DEEP)
-    if isinstance(value, RepeatedMembers):
-        words = "must appear only once in its object"
-        known = value  # inside the lambda, the type checker forgets the type of ``value``
-        repeated.fill(value.names, lambda name: Violation(path_of([*steps, name]), "uniqueMembers", words, known[name]))
-    for step, part in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(step, str) and not step.isascii():
+    if isinstance(container, RepeatedMembers):
+        repeated.fill(container.names, partial(_repeated, container, steps))
+    members = container.items() if isinstance(container, dict) else enumerate(container)
+    for step, part in members:
+        if isinstance(step, str):
             _look_through(step, steps, repeated)
-        # A body can have thousands of numbers and short texts, and a call for each takes most of the time.
-        is_plain = part.isascii() if isinstance(part, str) else not isinstance(part, (list, dict))
-        if not is_plain:
+        # A body can have thousands of numbers, and a call for each takes most of the time.
+        if isinstance(part, (str, list, dict)):
             _look_through(part, (*steps, step), repeated)
+
+
+def _repeated(container: Mapping[str, JsonValue], steps: Sequence[str | int], name: str) -> Violation:
+    words = "must appear only once in its object"
+    return Violation(path_of([*steps, name]), "uniqueMembers", words, container[name])
 
 
 def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value

@@ -319,10 +319,15 @@ class Exchange:
         parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
         if self.executed and self.operation is not None:
             parts.append("committed" if OPERATIONS[self.operation].commits else "executed")
-        parts += ["refused"] if self.condition is not None else []
-        parts += ["response by httpserver"] if self.by_expectation else []
-        parts += [self.why] if self.why else []
-        return ", ".join(parts) or ("in flight" if self.in_flight else "responded")
+        if self.condition is not None:
+            parts.append("refused")
+        if self.by_expectation:
+            parts.append("response by httpserver")
+        if self.why:
+            parts.append(self.why)
+        if not parts:
+            parts.append("in flight" if self.in_flight else "responded")
+        return ", ".join(parts)
 
 
 def _without_large_value(violation: Violation) -> Violation:

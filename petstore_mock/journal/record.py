@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs
 
 from petstore_mock.common.dates import iso, moment_of
-from petstore_mock.faults.fault import coerce as fault_of
+from petstore_mock.faults.fault import coerce
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
@@ -37,6 +37,9 @@ _OF_VIOLATION: Final[Members] = {
     "subject": (str, "subject"),
 }
 if TYPE_CHECKING:
+    from petstore_mock.faults.fault import Fault
+    from petstore_mock.interface.conditions import Condition
+
     ViolationData = dict[str, Any]
     ExchangeData = dict[str, Any]
 else:
@@ -170,20 +173,34 @@ def from_data(data: ExchangeData) -> Exchange:
     exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
     exchange.cut_request = data["body_cut"]
     exchange.cut_response = data["response_body_cut"]
-    if data["status"] is not None:
-        *fields, (_, date) = data["response_fields"]
-        body = _bytes(data, "response_body")
-        exchange.response = Response(Head(data["status"], [(name, text) for name, text in fields]), body, date.encode())
+    exchange.response = _response_of(data)
     exchange.in_flight = data["state"] == "in flight"
     exchange.duration = data["duration_ms"] / 1000
-    if name := data["condition"]:
-        exchange.condition = CONDITIONS.get(name) or condition_of_status(data["condition_status"])
+    exchange.condition = _condition_of(data)
     exchange.violations = tuple(_violation_of(one) for one in data["violations"] if one["rule"] is not None)
-    for name, fault in (("fault", data["fault_data"]), ("delayed_by", data["delayed_by"])):
-        setattr(exchange, name, None if fault is None else fault_of(fault))
+    exchange.fault, exchange.delayed_by = _fault_of(data["fault_data"]), _fault_of(data["delayed_by"])
     for name in _KEPT:
         setattr(exchange, name, data[name])
     return exchange
+
+
+def _response_of(data: ExchangeData) -> Response | None:
+    if data["status"] is None:
+        return None
+    *fields, (_, date) = data["response_fields"]
+    head = Head(data["status"], [(name, text) for name, text in fields])
+    return Response(head, _bytes(data, "response_body"), date.encode())
+
+
+def _condition_of(data: ExchangeData) -> Condition | None:
+    name = data["condition"]
+    if name is None:
+        return None
+    return CONDITIONS.get(name) or condition_of_status(data["condition_status"])
+
+
+def _fault_of(data: object) -> Fault | None:
+    return None if data is None else coerce(data)
 
 
 def part_of(exchange: Exchange, names: Iterable[str]) -> dict[str, Any]:

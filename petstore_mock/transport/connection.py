@@ -243,8 +243,7 @@ class Connection(asyncio.Protocol):
 
     def _take(self) -> tuple[RequestHead, ApiRequest] | None:
         """Return the next request if it is complete, or if its body must stay unread; else None."""
-        reader = self._reader
-        head = reader.head or reader.take_head()
+        head = self._reader.head or self._reader.take_head()
         if head is None:
             self._note_generation()
             return None
@@ -253,25 +252,29 @@ class Connection(asyncio.Protocol):
             self._exchange += 1
             self._generation = None
         self._waited = 0.0
-        body = reader.take_body()
-        # RFC 9110 §10.1.1: a client that has sent more does not wait.
-        may_wait = begins and head.expects
-        waits = may_wait and body is None and not reader.buffer
-        # A client that waits for 100 Continue may declare a short body.
-        is_long = max(head.length, reader.size) > UNASKED_BODY
-        if (is_long or waits) and self._must_stay_unread(head):
-            # Closing the connection drains the body.
-            self._last = True
-            request = self._request(head, b"", oversized=is_long)
-        elif body is not None:
-            request = self._request(head, body)
-        else:
-            self._incoming = self._incoming or self._request(head, b"")
-            if waits:
-                self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request = self._take_request(head, begins=begins)
+        if request is None:
             return None
         self._incoming = None
         return head, request
+
+    def _take_request(self, head: RequestHead, *, begins: bool) -> ApiRequest | None:
+        body = self._reader.take_body()
+        # RFC 9110 §10.1.1: a client that has sent more does not wait.
+        has_only_head = begins and body is None and not self._reader.buffer
+        waits = head.expects and has_only_head
+        # A client that waits for 100 Continue may declare a short body.
+        is_long = max(head.length, self._reader.size) > UNASKED_BODY
+        if (is_long or waits) and self._must_stay_unread(head):
+            # Closing the connection drains the body.
+            self._last = True
+            return self._request(head, b"", oversized=is_long)
+        if body is not None:
+            return self._request(head, body)
+        self._incoming = self._incoming or self._request(head, b"")
+        if waits:
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return None
 
     def _note_generation(self) -> None:
         """Ask the handler for its token when an incomplete head begins."""
