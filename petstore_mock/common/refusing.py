@@ -40,7 +40,7 @@ def one_of(name: object, known: Iterable[str], kind: str, meant: str | None = No
     if isinstance(name, str) and name in names:
         return name
     article = "an" if kind[0] in "aeiou" else "a"
-    hint = did_you_mean(meant or name, names)
+    hint = did_you_mean(name if meant is None else meant, names)
     refuse(f"expected {article} {kind}, one of {', '.join(names)}; got {shown(name)}{hint}")
 
 

@@ -24,17 +24,24 @@ T = TypeVar("T", bound=type[Any])
 _LONGEST_SLIP: Final = 100
 # How alike two names must be: first all of both names, then as the last resort.
 _ALIKE: Final = 0.8
-_SIMILAR: Final = 0.6
-_WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+_SIMILAR: Final = 0.7
+# Letters; shorter words say too little.
+_SHORTEST_WORD: Final = 3
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 # Our name, then the words of responses, respx, requests-mock, pytest-httpserver, WireMock, msw, nock, moto,
 # unittest.mock and HTTP libraries. If several lines have a word, the first one whose name exists at a place counts.
 _PEERS: Final = """
-url: base address endpoint root server uri host_url server_url origin endpoint_url public_url
+url: base base_url address endpoint root server uri host_url server_url origin endpoint_url public_url host port netloc
 api_key: key token apikey access_token bearer bearer_token credentials secret auth authorization
 token: api_key key password control_token
 headers: auth_headers authorization auth header default_headers set_header
 journal: requests calls history request_history received recorded log interactions request_log traffic requests_made
 journal: received_requests serve_events call_list captured exchanges spy requests.html events
+journal: call_count request_count requests_count
+journal.wait_for: wait wait_for_request wait_until
+clear: reset
+kept: first one get
+to_har: dump print save write
 journal.last: last_request last_call request_last latest newest call_args
 journal.assert_called: assert_called_with assert_called_once assert_call_count assert_all_called verify_requests called
 journal.assert_called: assert_called_once_with assert_all_requests_are_fired assert_any_call was_called
@@ -56,6 +63,7 @@ pets.json: mappings
 update: change update_pet modify patch edit set_pet change_pet put
 remove: delete remove_pet delete_pet drop del_pet
 inject: fault faults fail break mock when on add_fault stub respond returns return_value side_effect reply intercept
+inject: latency slow slow_down flaky chaos
 inject: add_response register_uri get post route expect stub_for add_callback error raises simulate timeout
 cancel_faults: clear_faults reset_faults remove_faults reset_handlers clean_all
 configure: set_behaviour set_behavior gaps set_gaps config behaviour_set use options settings setup
@@ -65,8 +73,10 @@ clock.travel_to: travel time_travel set_time move_to
 clock.advance: tick sleep forward shift move fast_forward
 travel_to: travel move_to set goto jump set_time
 advance: tick sleep forward shift add move fast_forward step
+unfreeze: resume start unpause continue
+moment: time datetime date
 freeze: stop pause
-reset: clear restart reset_all clean cleanup reset_state flush empty
+reset: clear restart reset_all clean cleanup reset_state flush
 restore: rollback load_snapshot
 snapshot: save checkpoint copy
 start: run listen serve open up activate enable begin
@@ -81,6 +91,12 @@ to_har: har save_har export export_har
 expect_violation: allow_violation expect_error raises ignore_violation
 connect: remote client attach RemotePetStoreMock
 PetStoreMock: mock_petstore petstore fake FakePetStore MockServer Server Mock PetStoreServer PetStoreFake
+interim: early_hints continue informational
+encoded: gzip compressed brotli deflate
+endless_body: infinite endless
+stall_body: stalled partial_body
+until_close: connection_close http10 http_1_0
+respond: json redirect moved moved_permanently found no_content teapot
 respond: response reply status custom with_status status_code callback json_response http_response will_return
 server_error: error http_error fail failure internal_error unavailable with_server_error
 rate_limited: throttle throttled ratelimit quota
@@ -91,13 +107,14 @@ hang: timeout read_timeout readtimeout connect_timeout connecttimeout timeouterr
 hang: no_response black_hole freeze pooltimeout writetimeout socket_delay wait_forever
 reset: connection_error connectionerror connection_reset connectionreseterror disconnect drop abort network
 reset: connection_reset_by_peer network_error connecterror reply_with_error destroy connection_refused drop_connection
-reset: httperror networkerror requesterror ioerror oserror brokenpipeerror readerror
+reset: refused exception raise httperror networkerror requesterror ioerror oserror brokenpipeerror readerror
 empty_reply: empty empty_response close close_connection remotedisconnected remoteprotocolerror no_data hangup
 truncate: incomplete partial cut content_length_mismatch short incompleteread chunkedencodingerror content_length
 dribble: trickle slow_body throttle_body chunked_dribble_delay bandwidth drip streaming speed slow_response slow_close
 malformed_json: invalid_json garbage bad_json corrupt broken_json random_data_then_close jsondecodeerror not_json
 wrong_content_type: html text_html bad_content_type mediatype contenttype
 malformed_chunk: malformed_response_chunk bad_chunk invalid_chunk transfer_encoding
+sequence: flaky intermittent each toggle
 sequence: list tuple multiple chain then series iterator sequential responses cycle random
 tls.expired: expired_certificate certificate_expired cert_expired ssl_error sslerror
 tls.untrusted_root: self_signed untrusted unknown_ca selfsigned
@@ -111,6 +128,7 @@ where: match matchers criteria params json body query filter matching json_param
 at: phase stage commit point timing when_committed after_commit
 at: date now clock time start_date today freeze
 probability: chance rate p ratio likelihood percent percentage
+fault: status code status_code delay seconds headers error exception response name
 off_contract: force allow_any unchecked strict
 seconds: delay duration timeout time secs ms milliseconds latency
 delay: latency sleep wait delay_seconds timeout
@@ -123,27 +141,38 @@ fraction: percent part ratio share
 bytes_per_second: rate speed bps bandwidth bytes
 host: address bind interface hostname ip
 port: listen_port http_port p
-strict: strict_mode fail_on_violation assert_all_called raise_on_violation
+cors: origins allow_origins allowed_origins cross_origin
+seed: n
+strict: fail_fast strict_mode fail_on_violation assert_all_called raise_on_violation
 random_seed: rng random rand seed_random random_state
 control: door admin control_door console ui
 tls: ssl https secure cert
 behaviour: behavior gaps options config
 patience: timeout max_wait request_timeout
-max_examples: examples n iterations runs count
+rate: rps requests_per_second qps
+max_examples: runs max_runs examples n iterations runs count
 max_seconds: seconds duration time budget timeout deadline
 make_client: client factory client_factory
-classify: errors exceptions error_types classifier error_kind
+classify: error_map errors exceptions error_types classifier error_kind
 vary: gaps behaviours variants
 ignore: exclude skip disable suppress
 concurrent: threads parallel concurrency
 read_pet: parse pet_fields to_dict decode
 allow_create: creates max_creates create write
 receipt: log output report
+no_repeated_create: no_duplicates duplicates idempotency
+retries_are_bounded: retries retry
+before_commit: pre_commit
+after_commit: post_commit
+lenient: lax relaxed loose permissive tolerant easy
+hostile: evil nasty chaos harsh
+strict: default normal
+PetStoreMock: fixture
 check_client: check find_bugs test_client run fuzz verify_client
 ClientBugError: BugError ClientBug Bug
 names: name text
 new_pets: new_pet new_animals create_pet bodies
-pets: pet animal
+pets: pet animal all
 invalid_new_pets: bad_pets invalid_pets wrong_pets invalid
 list_queries: queries query list_pets
 behaviours: behaviour behavior behaviors gaps
@@ -166,6 +195,7 @@ faults: fault inject errors mappings
 keys: key tokens api_keys
 worlds: list_worlds
 health: ready status ping healthz live readyz
+control_url: console door admin_url console_url door_url
 openapi.json: openapi swagger docs spec swagger.json
 serve: start run server up mock
 ready: wait health check ping
@@ -217,8 +247,8 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
     return next(found, None)
 
 
-def _candidates(text: str, known: Iterable[str]) -> Iterator[str]:
-    """Yield the folded names that a text may mean, the likeliest first; ``known`` are those that exist."""
+def _candidates(text: str, known: Mapping[str, str]) -> Iterator[str]:
+    """Yield the folded names that a text may mean, the likeliest first; ``known`` has the names by folded name."""
     whole, meanings = _fold(text), _meanings()
     yield whole
     own = [other for other in known if "." not in other]
@@ -226,14 +256,34 @@ def _candidates(text: str, known: Iterable[str]) -> Iterator[str]:
     yield from meanings.get(whole, ())
     # ``last`` is part of ``journal.last``.
     yield from (other for other in known if other.endswith(f".{whole}"))
-    # ``base_url`` has the word ``url``.
-    words = [_fold(word) for word in _WORD.findall(text)]
+    # ``base_url`` has the word ``url``, and what a phrase is about stands at its end.
+    words = _words(text)[::-1]
     if len(words) > 1:
-        yield from reversed(words)
+        yield from words
+        yield from (meaning for word in words for meaning in meanings.get(word, ()))
+    yield from _sharing(words, known)
     yield from difflib.get_close_matches(whole, known, n=1, cutoff=_SIMILAR)
-    if len(words) > 1:
-        for word in words:
-            yield from meanings.get(word, ())
+
+
+def _words(text: str) -> list[str]:
+    return [_fold(word) for word in _WORD.findall(text)]
+
+
+def _sharing(words: Iterable[str], known: Mapping[str, str]) -> list[str]:
+    """Return the folded names that share words, or their beginnings: ``prob``, ``probability``; the likest first."""
+    long = [word for word in words if len(word) >= _SHORTEST_WORD]
+    asked = "".join(long)
+    likeness: dict[str, tuple[int, float]] = {}
+    for fold, name in known.items():
+        pairs = [(one, other) for one in long for other in _words(name)]
+        count = sum(other.startswith(one) or _begins(one, other) for one, other in pairs)
+        if count:
+            likeness[fold] = count, difflib.SequenceMatcher(None, asked, fold).ratio()
+    return sorted(likeness, key=likeness.__getitem__, reverse=True)
+
+
+def _begins(word: str, other: str) -> bool:
+    return len(other) >= _SHORTEST_WORD and word.startswith(other)
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

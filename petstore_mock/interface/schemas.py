@@ -224,8 +224,10 @@ def _one_of(values: Iterable[object]) -> str:
 
 def _meant(value: object, allowed: Iterable[object]) -> str:
     """Return a hint to the nearest allowed value; empty if no value is near."""
-    names = [*map(str, allowed)]
-    near = nearest(operation_at(value) or value, names) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return ""
+    meant = operation_at(value)
+    near = nearest(value if meant is None else meant, map(str, allowed))
     return "" if near is None else f" (did you mean {near}?)"
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from http import HTTPMethod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from petstore_mock.common.dates import day
 from petstore_mock.common.refusing import one_of, refuse
@@ -372,15 +373,23 @@ def require_operation(name: object) -> Operation:
 
 
 def operation_at(text: object) -> str | None:
-    """Return the operation that a method and a path name, such as ``GET /pets/7``, or that a path names; else None."""
-    method, _, target = str(text).strip().rpartition(" ")
-    if not target.startswith("/"):
+    """Return the operation that a method, a path or both name, such as ``GET /pets/7``; empty if there is none.
+
+    None means that the text is neither a method nor a path.
+    """
+    first, _, last = str(text).strip().rpartition(" ")
+    method, target = (first, last) if "/" in last else (last, "")
+    if not target and method not in HTTPMethod.__members__:
         return None
-    path = target.partition("?")[0].removeprefix(BASE_PATH)
+    path = urlsplit(target).path.removeprefix(BASE_PATH)
     segments = f"{BASE_PATH}{path}".strip("/").split("/")
-    operations = [one for row in ROUTES if row.match(segments) is not None for one in row.operations.values()]
-    fitting = [one.name for one in operations if not method or one.method == method.upper()]
-    return fitting[0] if fitting else None
+    for row in ROUTES:
+        for one in row.operations.values():
+            has_path = not path or row.match(segments) is not None
+            has_method = not method or one.method == method.upper()
+            if has_path and has_method:
+                return one.name
+    return ""
 
 
 def snake_case(name: str) -> str:

@@ -148,11 +148,9 @@ def test_every_check_has_a_test() -> None:
         for number, (client, story) in enumerate(clients)
     ],
 )
-# Some clients leave sockets open; pytest would report them as warnings.
-@pytest.mark.usefixtures("leavings")
-@pytest.mark.filterwarnings(
-    "always::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
+# pytest would report the sockets that clients leave open, and the warning of a client that shows its key.
+@pytest.mark.usefixtures("leavings", "recwarn")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_check_finds_a_buggy_client(check: str, client: type, story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETS", "before")
     with PetStoreMock() as petstore:

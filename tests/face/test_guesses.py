@@ -34,6 +34,8 @@ def error_of(call: Callable[[], object]) -> str:
         ("behavior", "behaviour"),
         ("Url", "url"),
         ("apiKey", "api_key"),
+        ("console", "control_url"),
+        ("call_count", "journal"),
     ],
 )
 def test_attribute_of_the_mock_that_does_not_exist(petstore: PetStoreMock, name: str, meant: str) -> None:
@@ -81,6 +83,9 @@ def test_attribute_of_a_part(petstore: PetStoreMock, part: str, name: str, meant
         (faults, "too_many_requests", "faults.rate_limited(retry_after=1)"),
         (faults, "service_unavailable", "faults.server_error(503)"),
         (faults, "forbidden", "faults.respond(403)"),
+        (faults, "gzip", "faults.encoded()"),
+        (faults, "http_503", "faults.server_error(503)"),
+        (petstore_mock, "Error", "'PetStoreMockError'"),
     ],
 )
 def test_name_that_a_module_does_not_have(module: Any, name: str, meant: str) -> None:
@@ -101,6 +106,9 @@ def make_client(petstore: PetStoreMock) -> PetStoreMock:
     [
         (guess(PetStoreMock, sed=3), "seed"),
         (guess(PetStoreMock, pets=3), "seed"),
+        (guess(PetStoreMock, allow_origins="*"), "cors"),
+        (guess(PetStoreMock().inject, 503, prob=0.5), "probability"),
+        (guess(PetStoreMock().inject, status=503), "fault"),
         (guess(PetStoreMock().inject, 503, time=1), "times"),
         (guess(PetStoreMock().inject, 503, operation="listPets"), "on"),
         (guess(PetStoreMock().fresh, behavior="strict"), "behaviour"),
@@ -171,6 +179,10 @@ def test_value_that_is_no_fault(petstore: PetStoreMock, fault: Any, meant: str) 
         ("/pets/{petId}", "getPet"),
         ("list_pets", "listPets"),
         ("create", "createPet"),
+        ("CREATE", "createPet"),
+        ("POST", "createPet"),
+        ("GET http://127.0.0.1:8080/v1/pets", "listPets"),
+        ("pets.list", "listPets"),
     ],
 )
 def test_request_line_in_place_of_an_operation(petstore: PetStoreMock, line: str, operation: str) -> None:
@@ -193,3 +205,12 @@ def test_field_in_the_spelling_of_python(petstore: PetStoreMock) -> None:
 )
 def test_header_field_that_the_fake_sets_names_the_fault_that_does_it(field: str, instead: str) -> None:
     assert instead in error_of(lambda: faults.respond(503, headers={field: "x"}))
+
+
+def test_request_that_the_interface_does_not_have_leads_to_no_operation(petstore: PetStoreMock) -> None:
+    assert "did you mean" not in error_of(guess(petstore.inject, 503, on="DELETE /pets/7"))
+
+
+@pytest.mark.parametrize(("value", "meant"), [("lax", "lenient"), ("chaos", "hostile"), ("strickt", "strict")])
+def test_preset_in_other_words(petstore: PetStoreMock, value: str, meant: str) -> None:
+    assert f"did you mean {meant!r}?" in error_of(guess(petstore.configure, value))
