@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from decimal import Decimal
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar
@@ -36,14 +37,24 @@ _SHOWN: Final = 300  # characters of a body in a report
 # The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
 _MOST_OF_A_KIND: Final = 100
 
+_BEYOND_INT64: Final = 10**19
+_LONGEST_NUMBER: Final = 100
 NO_JSON: Final = object()
 
 
-def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
+def _json(body: bytes, number: Callable[[str], float] = float) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=int)  # raises for NaN, which is no JSON
+        # int() raises for NaN, which is no JSON.
+        return json.loads(body.decode("utf-8"), parse_constant=int, parse_float=number)
     except (ValueError, RecursionError):
         return NO_JSON
+
+
+def _number(text: str) -> float:
+    """Return a number. 1.0 is the integer 1, as JSON Schema says (Validation 2020-12 §6.1.1)."""
+    number = float(text)
+    is_whole = number.is_integer() and abs(number) < _BEYOND_INT64
+    return int(Decimal(text)) if is_whole and len(text) < _LONGEST_NUMBER else number
 
 
 def _read(body: bytes) -> tuple[bytes, Any]:
@@ -51,11 +62,11 @@ def _read(body: bytes) -> tuple[bytes, Any]:
 
     A byte order mark, a guard against inclusion, or a warning may stand before it.
     """
-    document = _json(body)
+    document = _json(body, _number)
     start = _START.search(body, 0, _MOST_PREFIX)
     if document is not NO_JSON or start is None:
         return b"", document
-    document = _json(body[start.start() :])
+    document = _json(body[start.start() :], _number)
     return b"" if document is NO_JSON else body[: start.start()], document
 
 

@@ -462,10 +462,20 @@ def short_pages(turn: Turn) -> None:
         turn.document = turn.document[: (len(turn.document) + 1) // 2]
 
 
+def with_fractions(turn: Turn) -> None:
+    def change(value: Anything) -> Anything:
+        is_small = isinstance(value, int) and abs(value) < 2**53
+        return float(value) if is_small else value
+
+    for document in turn.document if isinstance(turn.document, list) else [turn.document]:
+        document.update({name: change(value) for name, value in document.items()})
+
+
 # Services near them that keep the contract.
 TWINS: dict[str, tuple[Change, Refuses | None]] = {
     "pages are short": (short_pages, None),
     "names of digits are refused": (nothing, refuse_zeros),
+    "integers are written as 1.0": (with_fractions, None),
     "the body ends with a line break": (
         lambda turn: setattr(turn, "body", json.dumps(turn.document).encode() + b"\r\n"),
         None,
