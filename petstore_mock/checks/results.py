@@ -37,7 +37,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
 from petstore_mock.interface.schemas import schema
-from petstore_mock.interface.table import FIELDS, OPERATIONS, operations, sentence_about
+from petstore_mock.interface.table import FIELDS, MEMBERS, OPERATIONS, operations, sentence_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -131,7 +131,7 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
     is_value_error = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
     is_refusal = is_value_error or type(error).__module__ != "builtins"
     body = call.body or {}
-    is_odd = any(value not in FIELDS[name].samples for name, value in body.items() if name in FIELDS)
+    is_odd = any(value not in MEMBERS[name].samples for name, value in body.items() if name in MEMBERS)
     return is_odd and is_refusal
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.kinds import kind_of, quick
+from petstore_mock.interface.kinds import allows_null, kind_of, quick
 from petstore_mock.interface.policies import Policies
 from petstore_mock.interface.schemas import names, parameters, properties, schema, violations
-from petstore_mock.interface.table import ANIMAL, FIELDS, OPERATIONS
+from petstore_mock.interface.table import ANIMAL, FIELDS, MEMBERS, OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,7 +30,8 @@ def require_agreement() -> None:
     """
     _require_same(properties(ANIMAL), FIELDS, f"the fields of the table, and the properties of {ANIMAL}.json")
     for field in FIELDS.values():
-        _require_samples(field)
+        _require_samples(field, properties(ANIMAL)[field.name])
+    _require_no_null(ANIMAL)
     for operation in OPERATIONS.values():
         _require_operation(operation)
     _require_used_gaps()
@@ -44,8 +45,7 @@ def _require_same(left: Iterable[str], right: Iterable[str], what: str) -> None:
         refuse(f"expected the same names in {what}; got {', '.join(differing)} in one of them")
 
 
-def _require_samples(field: Field) -> None:
-    rules = properties(ANIMAL)[field.name]
+def _require_samples(field: Field, rules: Mapping[str, Any]) -> None:
     if not field.samples and not field.is_assigned:
         refuse(f"the field {field.name}: expected samples, which generated animals take; got none")
     for turn in range(_TURNS):
@@ -82,11 +82,23 @@ def _require_schemas(operation: Operation) -> None:
         if name is not None and name not in known:
             refuse(f"{operation.name}: expected a file schemas/{name}.json; got none")
     if operation.body is not None:
-        unknown = sorted(properties(operation.body).keys() - FIELDS.keys())
-        if unknown:
-            refuse(f"{operation.body}.json: expected fields of the table; got {', '.join(unknown)}")
+        _require_no_null(operation.body)
+        own = [member.name for member in operation.members]
+        others = properties(operation.body).keys() - FIELDS.keys()
+        _require_same(others, own, f"the members of {operation.name} that are no fields, and {operation.body}.json")
+        for member in operation.members:
+            if MEMBERS[member.name] != member:
+                refuse(f"the member {member.name}: expected the same row for each operation; got two different ones")
+            _require_samples(member, properties(operation.body)[member.name])
     if operation.shows_many:
         _require_kind(operation, schema(str(operation.response)), "array")
+
+
+def _require_no_null(name: str) -> None:
+    """Refuse null for a field of an animal: the store removes a field that changes to null."""
+    for field in properties(name).keys() & FIELDS.keys():
+        if allows_null(properties(name)[field]):
+            refuse(f"the field {field} in {name}.json: expected a type without null; got {properties(name)[field]}")
 
 
 def _require_kind(operation: Operation, rules: Mapping[str, Any], kind: str) -> None:
@@ -102,16 +114,19 @@ def _require_parameter(operation: Operation, parameter: Parameter) -> None:
         refuse(f"{what}: expected a gap of interface/gaps.py; got {parameter.gap}")
     if parameter.where == "path" and parameter.gap is None:
         refuse(f"{what}: expected a gap, which decides about a malformed value in a path; got none")
-    field = parameter.filters_by
+    field = parameter.filters_by or parameter.sets
     if not field:
         return
     if field not in FIELDS:
-        refuse(f"{what}: expected a field of the table to filter by; got {field}")
+        refuse(f"{what}: expected a field of the table to filter by or to set; got {field}")
+    if operation.does.keeps is not parameter.says.sets:
+        advice = "relation='sets' for creates and changes, and a filter for others"
+        refuse(f"{what}: expected {advice}; got {parameter.relation} for {operation.effect}")
     kind = kind_of(properties(ANIMAL)[field])
     relation = parameter.says
     if relation.is_ordered and kind.order is None:
         refuse(f"{what}: expected a field whose kind has an order, for {relation.name}; got {field}, {kind.name}")
-    if relation.of_items is not (kind.name == "array"):
+    if relation.filters and relation.of_items is not (kind.name == "array"):
         refuse(f"{what}: expected contains for an array, and another relation for other kinds; got {relation.name}")
 
 

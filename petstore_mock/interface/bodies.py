@@ -9,9 +9,9 @@ from __future__ import annotations
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from petstore_mock.interface.kinds import kind_of, quick
+from petstore_mock.interface.kinds import kind_of, phrase, quick, wrong_texts
 from petstore_mock.interface.schemas import properties, schema, violations
-from petstore_mock.interface.table import FIELDS, snake_case
+from petstore_mock.interface.table import MEMBERS, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,15 +31,15 @@ def short(name: str) -> str:
 
 
 def plain_text(name: str) -> str:
-    """Return a plain value of a field, as a JSON text."""
-    field = FIELDS[name]
+    """Return a plain value of a member, as a JSON text."""
+    field = MEMBERS[name]
     if field.is_label:
         return '"{label}"'
     return f"{{{name}}}" if field.refers else dumps(field.samples[0])
 
 
 def plain(body: str) -> dict[str, str]:
-    """Return the required fields of a plain animal, as JSON texts."""
+    """Return the required members of a plain body, as JSON texts."""
     return {name: plain_text(name) for name in schema(body).get("required", ())}
 
 
@@ -60,7 +60,7 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
         words = f"{' and '.join(required)} are required: an empty object"
         yield WrongBody("both-required" if len(required) == 2 else "all-required", words, "{}")
     # With its label, a body shows whether the service kept it although it refused it.
-    labelled = {name: plain_text(name) for name in properties(body) if FIELDS[name].is_label}
+    labelled = {name: plain_text(name) for name in properties(body) if MEMBERS[name].is_label}
     for name in properties(body):
         yield from _wrong_values(body, name, {**labelled, **fields})
     yield WrongBody("body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]")
@@ -78,9 +78,8 @@ def odd_texts(rules: Mapping[str, Any]) -> Iterator[str]:
 
 def _wrong_values(body: str, name: str, fields: Mapping[str, str]) -> Iterator[WrongBody]:
     rules = properties(body)[name]
-    kind = kind_of(rules)
-    for end, text in kind.wrong(rules).items():
+    for end, text in wrong_texts(rules).items():
         # The interface does not say whether null means that an optional field is absent.
         if end != "null" or name in schema(body).get("required", ()):
-            words = f"{name} is {kind.phrase(rules)}: {text}"
+            words = f"{name} is {phrase(rules)}: {text}"
             yield WrongBody(f"{short(name)}-{end}", words, as_text({**fields, name: text}))

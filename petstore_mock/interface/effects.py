@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EffectName = Literal["lists", "reads", "creates", "changes", "removes"]
+EffectName = Literal["lists", "reads", "creates", "changes", "replaces", "removes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,8 @@ class Effect:
         name: the name that rows of operations use.
         about: the animals that a request is about: ``many`` stored ones, ``one`` stored animal, or a ``new`` one.
         commits: whether a success changes the store.
-        keeps: whether the animal has the fields of the request's body after a success.
+        keeps: whether the animal has the fields of the request after a success.
+        replaces: whether fields that the body leaves out are absent after a success.
         ends: whether the animal is gone after a success.
         done: the commit in the words of the log: "animal 7 ... after the commit".
         repeated: what a second request may do after the first one was executed; completes "a second ... may".
@@ -35,6 +36,7 @@ class Effect:
     about: Literal["many", "one", "new"]
     commits: bool = False
     keeps: bool = False
+    replaces: bool = False
     ends: bool = False
     done: str = ""
     repeated: str = ""
@@ -55,6 +57,15 @@ _ROWS: Final = (
     Effect(name="reads", about="one"),
     Effect(name="creates", about="new", commits=True, keeps=True, done="created", repeated="add a second animal"),
     Effect(name="changes", about="one", commits=True, keeps=True, done="changed", repeated="change the animal twice"),
+    Effect(
+        name="replaces",
+        about="one",
+        commits=True,
+        keeps=True,
+        replaces=True,
+        done="replaced",
+        repeated="replace the animal twice",
+    ),
     Effect(name="removes", about="one", commits=True, ends=True, done="removed", repeated="remove another animal"),
 )
 EFFECTS: Final[Mapping[str, Effect]] = MappingProxyType({row.name: row for row in _ROWS})

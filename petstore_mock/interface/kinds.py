@@ -22,20 +22,21 @@ from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.strict_json import read_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Schema = Mapping[str, Any]
     Check = Callable[[Any], bool]
 
 # Keywords of JSON Schema that describe a value without restricting it.
 _ANNOTATIONS: Final = frozenset({"title", "description", "default", "examples"})
-_BOUNDS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
-_LENGTHS: Final = frozenset({"minLength", "maxLength", "pattern"})
+_BOUNDS: Final = frozenset({"minimum", "maximum"})
+_LENGTHS: Final = frozenset({"minLength", "maxLength"})
 _ITEMS: Final = frozenset({"items", "minItems", "maxItems", "uniqueItems"})
 _MEMBERS: Final = frozenset({"properties", "required", "additionalProperties"})
 
@@ -97,7 +98,8 @@ class Kind:
         has_format: whether a text has the format; None for kinds that are no text.
         expected: what a text of the format is, after "must be".
         phrase: the kind in words: ``an int64``, ``one of available, pending, sold``.
-        wrong: JSON texts that break a schema, by the end of the clause's id. ``null`` breaks only a required field.
+        wrong: JSON texts that break a schema, by the end of the clause's id; those beyond its limits follow from
+            ``LIMITS``. ``null`` breaks only a required field.
         odd: valid JSON texts that services often refuse or change.
         beyond: valid values that services often change; None if there are none.
         delicate: valid values that services often change, each with its usual mistake.
@@ -135,7 +137,91 @@ class Kind:
 
 def quick(rules: Schema) -> Check:
     """Return a quick check of a schema: True means valid, and False means that jsonschema must decide."""
-    return kind_of(rules).quick(rules) if "type" in rules else _undecided
+    if "type" not in rules:
+        return _undecided
+    check = kind_of(rules).quick(rules)
+    return (lambda value: value is None or check(value)) if allows_null(rules) else check
+
+
+def allows_null(rules: Schema) -> bool:
+    """Whether a schema allows null beside the values of its kind."""
+    named = rules.get("type")
+    return is_array(named) and "null" in named
+
+
+def type_of(rules: Schema) -> object:
+    """Return the type of the values that are not null."""
+    named = rules.get("type")
+    others = [name for name in named if name != "null"] if is_array(named) else [named]
+    return others[0] if len(others) == 1 else named
+
+
+def phrase(rules: Schema) -> str:
+    """Return what a schema allows, in words: ``a date or null``."""
+    words = kind_of(rules).phrase(rules)
+    return f"{words} or null" if allows_null(rules) else words
+
+
+class Edge(NamedTuple):
+    """A value that a schema just allows."""
+
+    end: str  # the end of the clause's id
+    words: str
+    text: str  # its JSON text
+
+
+class Limit(NamedTuple):
+    """A keyword that limits the values of a kind."""
+
+    edge: str  # the end of the id of the clause about the last valid value
+    words: str
+    broken: str  # the same for the first invalid value
+    step: int  # from the last valid value to the first invalid one
+    value: Callable[[Any], Any]  # returns the value of a size
+
+
+def _same(value: Any) -> Any:  # noqa: ANN401  # a JSON value
+    return value
+
+
+def _letters(count: int) -> str:
+    return "x" * count
+
+
+LIMITS: Final[Mapping[str, Limit]] = MappingProxyType(
+    {
+        "minLength": Limit("shortest", "a length of {}", "short", -1, _letters),
+        "maxLength": Limit("longest", "a length of {}", "long", 1, _letters),
+        "minimum": Limit("least", "{}", "minimum", -1, _same),
+        "maximum": Limit("most", "{}", "maximum", 1, _same),
+    }
+)
+
+
+def _limits(rules: Schema) -> Iterator[tuple[Limit, Any]]:
+    """Yield the limits of a schema with their sizes, without those of int64."""
+    for keyword, limit in LIMITS.items():
+        size = rules.get(keyword)
+        if size is not None and abs(size) < _MOST_EXACT:
+            yield limit, size
+
+
+def wrong_texts(rules: Schema) -> Mapping[str, str]:
+    """Return JSON texts that break a schema, by the end of the clause's id. ``null`` breaks only a required field."""
+    texts = dict(kind_of(rules).wrong(rules))
+    for limit, size in _limits(rules):
+        texts[limit.broken] = dumps(limit.value(size + limit.step))
+    if allows_null(rules):
+        texts.pop("null", None)
+    return texts
+
+
+def edges(rules: Schema) -> Iterator[Edge]:
+    """Yield the values at the limits of a schema, and null if the schema allows it."""
+    for limit, size in _limits(rules):
+        yield Edge(limit.edge, limit.words.format(size), dumps(limit.value(size)))
+    if allows_null(rules):
+        yield Edge("null", "null", "null")
 
 
 def kind_of(rules: Schema) -> Kind:
@@ -146,7 +232,7 @@ def kind_of(rules: Schema) -> Kind:
     """
     if "enum" in rules:
         return KINDS["enum"]
-    form = rules.get("type"), rules.get("format", "")
+    form = type_of(rules), rules.get("format", "")
     kind = next((kind for kind in KINDS.values() if (kind.type, kind.format) == form), None)
     if kind is None:
         known = ", ".join(f"{kind.type} {kind.format}".strip() for kind in KINDS.values())
@@ -184,14 +270,14 @@ def _asks_for(rules: Schema, *read: str) -> bool:
 
 
 def _quick_integer(rules: Schema) -> Check:
-    if _asks_for(rules, "minimum", "maximum"):
+    if _asks_for(rules, *_BOUNDS):
         return _undecided
     least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
     return lambda value: type(value) is int and least <= value <= most
 
 
 def _quick_number(rules: Schema) -> Check:
-    if _asks_for(rules, "minimum", "maximum"):
+    if _asks_for(rules, *_BOUNDS):
         return _undecided
     least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
     return lambda value: type(value) in {int, float} and least <= value <= most
@@ -202,7 +288,12 @@ def _quick_boolean(rules: Schema) -> Check:
 
 
 def _quick_text(rules: Schema) -> Check:
-    return _undecided if _asks_for(rules) else lambda value: type(value) is str
+    if _asks_for(rules, *_LENGTHS):
+        return _undecided
+    if _LENGTHS.isdisjoint(rules):
+        return lambda value: type(value) is str
+    least, most = rules.get("minLength", 0), rules.get("maxLength", inf)
+    return lambda value: type(value) is str and least <= len(value) <= most
 
 
 def _quick_enum(rules: Schema) -> Check:
@@ -290,15 +381,6 @@ def _constant(text: str) -> Callable[[Schema], str]:
 
 def _always(texts: Mapping[str, str]) -> Callable[[Schema], Mapping[str, str]]:
     return lambda _: texts
-
-
-def _wrong_number(rules: Schema) -> Mapping[str, str]:
-    wrong = {"type": '"1.5"', "null": "null", "boolean": "true"}
-    if "minimum" in rules:
-        wrong["minimum"] = str(rules["minimum"] - 1)
-    if "maximum" in rules:
-        wrong["maximum"] = str(rules["maximum"] + 1)
-    return wrong
 
 
 def _wrong_enum(rules: Schema) -> Mapping[str, str]:
@@ -500,10 +582,6 @@ def _read_boolean(text: str) -> bool | str:
     return {"true": True, "false": False}.get(text, text)
 
 
-def _in_order(value: Any) -> Any:  # noqa: ANN401  # a JSON value
-    return value
-
-
 _ROWS: Final = (
     Kind(
         name="text",
@@ -520,7 +598,7 @@ _ROWS: Final = (
         slips=_TEXT_SLIPS,
         misshapen=_AS_NULL,
         numbered=lambda text, turn: f"{text} {turn + 1}",
-        order=_in_order,
+        order=_same,
         is_free_text=True,
     ),
     # After text: ``kind_of`` finds the row of an enum by its keyword.
@@ -552,7 +630,7 @@ _ROWS: Final = (
         slips=_INT64_SLIPS,
         misshapen=_AS_TEXT,
         read=read_integer,
-        order=_in_order,
+        order=_same,
     ),
     Kind(
         name="integer",
@@ -565,7 +643,7 @@ _ROWS: Final = (
         another=_other_integer,
         misshapen=_AS_TEXT,
         read=read_integer,
-        order=_in_order,
+        order=_same,
     ),
     Kind(
         name="number",
@@ -574,13 +652,13 @@ _ROWS: Final = (
         keywords=_BOUNDS,
         quick=_quick_number,
         phrase=_constant("a number"),
-        wrong=_wrong_number,
+        wrong=_always({"type": '"1.5"', "null": "null", "boolean": "true"}),
         odd=("0.1", "-2.5e-7", "123456789.125"),
         another=lambda number, _: number + 1,
         slips=_NUMBER_SLIPS,
         misshapen=_AS_TEXT,
         read=_read_number,
-        order=_in_order,
+        order=_same,
     ),
     Kind(
         name="boolean",
@@ -615,7 +693,7 @@ _ROWS: Final = (
         another=_other_date,
         slips=_DATE_SLIPS,
         misshapen=_AS_NULL,
-        order=_in_order,
+        order=_same,
     ),
     Kind(
         name="date-time",

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.gaps import GAPS
+from petstore_mock.interface.kinds import type_of
 from petstore_mock.interface.schemas import component, names, schema
-from petstore_mock.interface.table import BASE_PATH, ERROR, FIELDS, INTERFACE_VERSION, OPERATIONS, SENTENCES, operations
+from petstore_mock.interface.table import (
+    BASE_PATH,
+    ERROR,
+    INTERFACE_VERSION,
+    MEMBERS,
+    OPERATIONS,
+    SENTENCES,
+    operations,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,6 +93,9 @@ def _parameters(operation: Operation) -> list[JsonObject]:
         one = {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
         if row is operation.identifier:
             one |= _examples(_EXAMPLE_ID)
+        elif row.where == "path":
+            # The first animal has another value, so a change shows.
+            one |= _examples(MEMBERS[row.filters_by or row.sets].samples[-1])
         found.append(one)
     return found
 
@@ -147,7 +159,7 @@ def _content(name: str) -> JsonObject:
 
 
 def _animal(rules: Mapping[str, Any]) -> JsonObject:
-    fields = [field for name, field in FIELDS.items() if name in rules["properties"]]
+    fields = [field for name, field in MEMBERS.items() if name in rules["properties"]]
     animal: JsonObject = {one.name: one.samples[0] for one in fields if one.samples}
     return {one.name: _EXAMPLE_ID for one in fields if one.is_assigned} | animal
 
@@ -200,6 +212,9 @@ def _older(node: Any) -> Any:  # noqa: ANN401  # a JSON value
     for key, value in node.items():
         if key == "examples":
             found["example"] = value["first"]["value"]
+        elif key == "type" and is_array(value):
+            # OpenAPI 3.0 has a keyword for null.
+            found |= {"type": type_of(node), "nullable": True}
         elif key == "$ref" and len(node) > 1:  # its siblings have no effect in 3.0
             found["allOf"] = [{"$ref": value}]
         else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-RelationName = Literal["identifies", "limits", "equals", "contains", "after", "before"]
+RelationName = Literal["identifies", "limits", "sets", "equals", "contains", "after", "before"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,7 @@ class Relation:
     Attributes:
         name: the name that rows of parameters use.
         filters: whether it selects the animals of a list by a field.
+        sets: whether a field of the animal has its value after a success.
         holds: whether the value of the field fits the value of the parameter. For an array, it takes one item.
         is_ordered: whether it compares values by their order, so that the field needs a kind with an order.
         of_items: whether the field is an array, and one fitting item is enough.
@@ -32,6 +33,7 @@ class Relation:
 
     name: RelationName
     filters: bool = False
+    sets: bool = False
     holds: Callable[[Any, Any], bool] = operator.eq
     is_ordered: bool = False
     of_items: bool = False
@@ -41,6 +43,7 @@ class Relation:
 _ROWS: Final = (
     Relation(name="identifies"),
     Relation(name="limits"),
+    Relation(name="sets", sets=True),
     Relation(name="equals", filters=True, words="with this {parameter}"),
     Relation(name="contains", filters=True, of_items=True, words="with this {parameter}"),
     # The bound itself is left out: the order is strict.

@@ -43,7 +43,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of an animal (§2).
+    """A field of an animal (§2), or a member of a body that is no such field.
 
     Attributes:
         name: the name of the property in JSON and in the schemas.
@@ -76,7 +76,7 @@ class Parameter:
         sentence: the sentence of the interface that says what it is.
         where: the part of the request that has it.
         relation: what it says about animals: a row of ``RELATIONS``.
-        field: the field of animals that it filters by; the parameter's own name by default.
+        field: the field of animals that it filters by or sets; the parameter's own name by default.
         gap: the gap that decides about an invalid value.
     """
 
@@ -96,6 +96,11 @@ class Parameter:
     def filters_by(self) -> str:
         """The field that it filters by; empty if it is no filter."""
         return (self.field or self.name) if self.says.filters else ""
+
+    @property
+    def sets(self) -> str:
+        """The field that it sets; empty if it sets none."""
+        return (self.field or self.name) if self.says.sets else ""
 
     @property
     def place(self) -> str:
@@ -118,6 +123,7 @@ class Operation:
         errors: the statuses of failures that the interface declares.
         parameters: its parameters, in the order of the interface.
         body: the schema of the request body, or None.
+        members: the members of the body that are no fields of an animal.
         response: the schema of the body of a success, or None.
         response_words: the content of that body.
         removed_at: the removal date of a deprecated operation, or None.
@@ -134,6 +140,7 @@ class Operation:
     errors: tuple[int, ...]
     parameters: tuple[Parameter, ...] = ()
     body: str | None = None
+    members: tuple[Field, ...] = ()
     response: str | None = None
     response_words: str = ""
     removed_at: datetime | None = None
@@ -165,11 +172,6 @@ class Operation:
         return not self.commits or self.method in IDEMPOTENT_METHODS
 
     @cached_property
-    def replaces(self) -> bool:
-        """Whether fields that the body leaves out are absent afterwards (RFC 9110 §9.3.4). Other methods keep them."""
-        return self.does.keeps and not self.does.adds and self.method == "PUT"
-
-    @cached_property
     def shows_many(self) -> bool:
         """Whether a success shows a list of animals."""
         return self.response is not None and self.does.about == "many"
@@ -198,6 +200,11 @@ class Operation:
     def filters(self) -> tuple[Parameter, ...]:
         """The parameters that select animals by a field."""
         return tuple(one for one in self.parameters if one.says.filters)
+
+    @cached_property
+    def setting(self) -> tuple[Parameter, ...]:
+        """The parameters that set a field of the animal."""
+        return tuple(one for one in self.parameters if one.says.sets)
 
     def parameters_in(self, where: Literal["query", "path", "header"]) -> tuple[Parameter, ...]:
         """Return the parameters in a part of the request."""
@@ -359,6 +366,10 @@ _OPERATIONS: Final = (
 
 FIELDS: Final[Mapping[str, Field]] = MappingProxyType({field.name: field for field in _FIELDS})
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({operation.name: operation for operation in _OPERATIONS})
+# The possible members of bodies: fields of animals, and members of one body that are no such fields.
+MEMBERS: Final[Mapping[str, Field]] = MappingProxyType(
+    {member.name: member for operation in _OPERATIONS for member in operation.members} | dict(FIELDS)
+)
 LABEL: Final = next(field.name for field in _FIELDS if field.is_label)
 
 
@@ -458,7 +469,7 @@ def _sentences() -> dict[str, Sentence]:
         "http": Sentence("1", "The service is an HTTP API"),
         "limits": Sentence("8", "Limits: rate limits and size limits of request bodies are not shown"),
     }
-    for field in _FIELDS:
+    for field in MEMBERS.values():
         if not field.is_assigned:
             found[f"body.{field.name}"] = field.sentence
     for operation in _OPERATIONS:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC
+from json import loads
 from operator import mul
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import strategies as st
 
 from petstore_mock.common.refusing import refuse
-from petstore_mock.interface.kinds import KINDS, kind_of
+from petstore_mock.interface.kinds import KINDS, edges, kind_of
 from petstore_mock.interface.schemas import violations
 
 if TYPE_CHECKING:
@@ -196,7 +197,8 @@ if _ROWS.keys() != KINDS.keys():
 
 def samples(schema: Schema) -> list[Any]:
     """Return values that a schema allows, the simplest first."""
-    return [value for value in _ROWS[kind_of(schema).name].simple(schema) if not violations(schema, value, "")]
+    simple = [*_ROWS[kind_of(schema).name].simple(schema), *(loads(edge.text) for edge in edges(schema))]
+    return [value for value in simple if not violations(schema, value, "")]
 
 
 def values(schema: Schema) -> SearchStrategy[Any]:

@@ -6,9 +6,10 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.values import is_integer
+from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import are_right, is_valid, properties
 from petstore_mock.interface.strict_json import read_integer
-from petstore_mock.interface.table import ANIMAL
+from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.probes import limits_of
 from petstore_mock.verify.seen import Wanted, matches, read_values, wanted
 
@@ -133,19 +134,17 @@ def take_other_id(turn: Turn) -> None:
     turn.document["id"] = other["id"]
 
 
-def keep_refused(name: str) -> Change:
-    """Return a change that keeps the label of a refused request: on the animal of the request, or on a new one."""
-
-    def change(turn: Turn) -> None:
-        label = turn.fields.get(name)
-        if not isinstance(label, str):
-            return
-        if turn.operation.does.adds:
-            turn.animals.add({name: label})
-        elif turn.former is not None:
-            turn.animals.update(turn.former["id"], {name: label})
-
-    return change
+def keep_refused(turn: Turn) -> None:
+    """Keep the label of a refused request, and the fields of its path: on its animal, or on a new one."""
+    values = values_of(turn)
+    kept = {parameter.sets: values[parameter.name] for parameter in turn.operation.setting}
+    label = turn.fields.get(LABEL)
+    if isinstance(label, str):
+        kept[LABEL] = label
+    if turn.former is not None:
+        turn.animals.update(turn.former["id"], kept)
+    elif turn.operation.does.adds and LABEL in kept:
+        turn.animals.add(kept)
 
 
 def of_left_out(name: str, *, is_kept: bool) -> Change:
@@ -189,6 +188,12 @@ def in_pets(name: str, change: Callable[[Pet], object]) -> Change:
 
 def set_field(name: str, change: NewValue) -> Change:
     return in_pets(name, lambda pet: pet.update({name: change(pet[name])}))
+
+
+def to_another(name: str) -> NewValue:
+    """Return a function from a value of a field to another valid one."""
+    rules = properties(ANIMAL)[name]
+    return lambda value: kind_of(rules).another(value, rules)
 
 
 def drop_field(name: str) -> Change:

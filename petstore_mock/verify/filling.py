@@ -12,7 +12,7 @@ from urllib.parse import quote
 from petstore_mock.common.dates import iso
 from petstore_mock.common.real import time
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.table import FIELDS
+from petstore_mock.interface.table import FIELDS, MEMBERS
 from petstore_mock.verify.probes import LONG_TEXT, Probe, text_of
 from petstore_mock.verify.seen import is_pet, known_part, oddness
 
@@ -120,8 +120,10 @@ class Filling:
             return label.ljust(LONG_TEXT, "x")
         if kind in {"any", "edge"}:
             return self._of_field(name, is_edge=kind == "edge")
-        if kind in FIELDS:
-            return text_of(self._reference(kind))
+        if kind in MEMBERS:
+            return text_of(self._references(kind)[0])
+        if kind == "other":
+            return text_of(self._references(name)[-1])
         return str(self._id(kind))
 
     def _id(self, word: str) -> int:
@@ -148,7 +150,7 @@ class Filling:
         ordered = sorted({text_of(value): value for value in values}.values())
         return text_of(ordered[len(ordered) // 2])
 
-    def _reference(self, name: str) -> object:
-        """Return the id of a record that exists: one that a listed animal refers to."""
-        positive = (value for value in self._values.get(name, ()) if not is_integer(value) or value > 0)
-        return next(positive, 1)
+    def _references(self, name: str) -> list[object]:
+        """Return at most two ids of records that exist: those that listed animals refer to."""
+        positive = [value for value in self._values.get(name, ()) if not is_integer(value) or value > 0]
+        return list(dict.fromkeys(positive))[:2] or [1]

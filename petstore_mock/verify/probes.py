@@ -8,6 +8,7 @@ A target, a header field or a body may hold these placeholders, and responses gi
 - ``{made}``: the id of the last animal that this run created
 - ``{label}`` and ``{long label}``: a text that is unique to the request; the long one has 256 characters
 - ``{categoryId}``, the name of a field that refers to another record: its value in a listed animal, or a sample
+- ``{other:categoryId}``: another such value, if listed animals have several
 - ``{any:born}``: a value of a field in a listed animal, or a sample; ``{edge:born}``: one in the middle
 """
 
@@ -164,12 +165,13 @@ def request(
 
 def sample_text(parameter: Parameter) -> str:
     """Return a valid text of a parameter; a placeholder if it identifies a record that has to exist."""
-    field = FIELDS.get(parameter.filters_by or parameter.name)
+    field = FIELDS.get(parameter.filters_by or parameter.sets)
     if field is None:
         return "1"
+    # A change to the same value does not show.
     if field.refers:
-        return f"{{{field.name}}}"
-    return text_of(field.samples[0])
+        return f"{{other:{field.name}}}" if parameter.sets else f"{{{field.name}}}"
+    return text_of(field.samples[-1 if parameter.sets else 0])
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401  # a JSON value

@@ -185,6 +185,14 @@ class Seen:
         exchange.trim()
 
     @cached_property
+    def sets(self) -> Pet:
+        """The fields that a success gives the animal: those in the body, and those of parameters."""
+        fields = known_part(self.sent)
+        for parameter in self.operation.setting:
+            fields[parameter.sets] = self._values[parameter.name]
+        return fields
+
+    @cached_property
     def pets(self) -> list[Pet]:
         """The animals in the response that have an id."""
         objects = filter(is_object, self.items or ())
@@ -337,8 +345,7 @@ class Seen:
 
 def has_sent(pet: Pet, change: Seen) -> bool:
     """Whether an animal has every field of the request that changed it."""
-    names = [name for name in change.sent if name in properties(ANIMAL)]
-    return all(is_same_value(name, pet.get(name), change.sent[name]) for name in names)
+    return all(is_same_value(name, pet.get(name), value) for name, value in change.sets.items())
 
 
 def oddness(pet: Mapping[str, Any]) -> tuple[bool, bool, int]:
@@ -457,8 +464,8 @@ class History:
 
     def echoes_plain(self, name: str) -> bool:
         """Whether the responses to plain creates have the sent value of a field."""
-        plain = [seen for seen in self.created if seen.probe.is_valid and name in seen.sent]
-        return all(seen.pets[0].get(name) == seen.sent[name] for seen in plain)
+        plain = [seen for seen in self.created if seen.probe.is_valid and name in seen.sets]
+        return all(seen.pets[0].get(name) == seen.sets[name] for seen in plain)
 
     def unserved(self, operation: Operation) -> set[int]:
         """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""

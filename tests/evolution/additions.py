@@ -43,7 +43,10 @@ FIELD_ROWS: Final = """\
     ),
     Field(
         name="seenAt",
-        samples=("2021-06-15T10:00:00Z", "2022-01-01T00:00:00+02:00"),
+        samples=(
+            *("2021-06-15T10:00:00Z", "2022-01-01T00:00:00+02:00", "2020-05-05T05:05:05Z", "2023-01-02T03:04:05Z"),
+            *("2019-07-07T07:07:07Z", "2024-02-29T12:00:00Z", "2018-08-08T08:08:08+01:00"),
+        ),
         sentence=Sentence("2", "NewPet: seenAt, date-time: when somebody saw the animal"),
     ),
     Field(
@@ -64,6 +67,7 @@ PARAMETERS: Final[dict[str, dict[str, Any]]] = {
     "bornAfter": {"description": "Returns only animals born after this day", "type": "string", "format": "date"},
     "lighterThan": {"description": "Returns only lighter animals", "type": "number"},
     "X-Chipped": {"description": "Returns only animals with or without a chip", "type": "boolean"},
+    "X-Seen-Since": {"description": "Returns only animals seen later", "type": "string", "format": "date-time"},
 }
 PARAMETER_ROWS: Final = """\
             Parameter(
@@ -89,6 +93,14 @@ PARAMETER_ROWS: Final = """\
                 field="isChipped",
                 sentence=Sentence("4.1", "X-Chipped: boolean; returns only animals with or without a chip"),
             ),
+            Parameter(
+                name="X-Seen-Since",
+                relation="after",
+                where="header",
+                field="seenAt",
+                gap="invalid_sighting",
+                sentence=Sentence("4.1", "X-Seen-Since: date-time; returns only animals that were seen later"),
+            ),
 """
 GAP_ROW: Final = """\
     "invalid_birthday": (
@@ -97,6 +109,15 @@ GAP_ROW: Final = """\
         {
             "reject": Choice("Responds with 400.", _refuse),
             "ignore": Choice("Lists as if the request had no bornAfter.", _ignored),
+        },
+        *_OF_PARAMETERS,
+    ),
+    "invalid_sighting": (
+        "§7: Errors for invalid query parameters on listPets: not shown; nor those for a wrong X-Seen-Since.",
+        "that the service refuses a wrong X-Seen-Since, or that it ignores such a value",
+        {
+            "reject": Choice("Responds with 400.", _refuse),
+            "ignore": Choice("Lists as if the request had no X-Seen-Since.", _ignored),
         },
         *_OF_PARAMETERS,
     ),
@@ -135,18 +156,45 @@ def _operation(
 _OF_CATEGORY: Final = """\
             Parameter(
                 name="categoryId",
-                relation="equals",
+                relation="{relation}",
                 where="path",
                 gap="malformed_pet_id",
                 sentence=Sentence("{section}", "categoryId: required, integer, int64"),
             ),
 """
+_TRANSFER_MEMBERS: Final = """\
+members=(
+            Field(
+                name="cause",
+                samples=("Too loud", "Too many"),
+                sentence=Sentence("4.98", "cause: string, 2 to 12 characters, required: why it moves"),
+            ),
+            Field(
+                name="until",
+                samples=("2026-02-01", "2025-12-24"),
+                sentence=Sentence("4.98", "until: date or null: the last day in the shelter"),
+            ),
+        )"""
+
+
+def _of_category(section: str, relation: str) -> str:
+    return _OF_CATEGORY.replace("{section}", section).replace("{relation}", relation)
+
+
 _SHOWS: Final = ('response="Pet"', 'response_words="The animal"')
 OPERATION_ROWS: Final = "".join(
     (
         _operation("retirePet", "DELETE", "/pets/{petId}/licence", "4.91", "removes", 204, "401, 404"),
         _operation(
-            "rehousePet", "PUT", "/pets/{petId}/home", "4.92", "changes", 200, "400, 401, 404", 'body="NewPet"', *_SHOWS
+            "rehousePet",
+            "PUT",
+            "/pets/{petId}/home",
+            "4.92",
+            "replaces",
+            200,
+            "400, 401, 404",
+            'body="NewPet"',
+            *_SHOWS,
         ),
         _operation(
             "groomPet", "PATCH", "/pets/{petId}/look", "4.93", "changes", 200, "400, 401, 404", 'body="Look"', *_SHOWS
@@ -163,7 +211,7 @@ OPERATION_ROWS: Final = "".join(
             "400, 401",
             'body="Arrival"',
             *_SHOWS,
-            own=_OF_CATEGORY.replace("{section}", "4.96"),
+            own=_of_category("4.96", "sets"),
         ),
         _operation(
             "shelterPets",
@@ -175,7 +223,20 @@ OPERATION_ROWS: Final = "".join(
             "401",
             'response="Pets"',
             'response_words="The animals of a shelter"',
-            own=_OF_CATEGORY.replace("{section}", "4.97"),
+            own=_of_category("4.97", "equals"),
+        ),
+        _operation(
+            "transferPet",
+            "PUT",
+            "/shelters/{categoryId}/guests/{petId}",
+            "4.98",
+            "changes",
+            200,
+            "400, 401, 404",
+            'body="Transfer"',
+            _TRANSFER_MEMBERS,
+            *_SHOWS,
+            own=_of_category("4.98", "sets") + _PET_ID.replace("{section}", "4.98"),
         ),
     )
 )
@@ -223,6 +284,11 @@ def calm_pet(call: Call) -> Response | Refusal:
     return changed(call, lambda pet: {**pet, "temper": "calm"}, shows=False)
 
 
+def transfer_pet(call: Call) -> Response | Refusal:
+    """Move the animal to the category in the path."""
+    return changed(call, lambda pet: {**pet, "categoryId": call.route.arguments["categoryId"]})
+
+
 def newest_pet(call: Call) -> Response | Refusal:
     """Return the animal with the highest id."""
     store = call.world.store
@@ -259,11 +325,17 @@ EXECUTOR_ROWS: Final = "".join(
         "newestPet": "newest_pet",
         "adoptPet": "adopt_pet",
         "shelterPets": "shelter_pets",
+        "transferPet": "transfer_pet",
     }.items()
 )
-# Further schemas: the bodies of two operations, and the parameters of all. A name stands for a property of NewPet.
+# Further schemas: the bodies of three operations, and the parameters of all. A name stands for a property of NewPet.
 LOOK: Final = ("name", "colours", "weight", "motto")
 ARRIVAL: Final = ("name", "born", "temper")
+TRANSFER: Final[dict[str, dict[str, Any]]] = {
+    "cause": {"description": "Why it moves", "type": "string", "minLength": 2, "maxLength": 12},
+    "until": {"description": "The last day", "type": ["string", "null"], "format": "date"},
+}
 OF_ONE_PET: Final = ("retirePet", "rehousePet", "groomPet", "calmPet")
 OF_A_CATEGORY: Final = ("adoptPet", "shelterPets")
+OF_A_PET_AND_A_CATEGORY: Final = ("transferPet",)
 WITHOUT_PARAMETERS: Final = ("newestPet",)

@@ -41,10 +41,13 @@ def test_each_operation_has_clauses_and_mutants(operation: Any) -> None:
     assert wanted & {*IDS}
     if operation.identifier is not None:
         assert f"{operation.section}-absent" in IDS
+    for parameter in operation.setting:
+        assert any(name.startswith(f"{operation.section}-") and name.endswith("-set") for name in IDS), parameter
+        assert f"{operation.section}-refused-not-kept" in IDS
     if operation.does.keeps and operation.body is not None:
         assert f"{operation.section}-kept" in IDS
         assert any(name.startswith(operation.section) and name.endswith("-type") for name in IDS)
-    if operation.replaces:
+    if operation.does.replaces:
         assert f"{operation.section}-replaced" in IDS
     if operation.does.ends:
         assert f"{operation.section}-gone" in IDS

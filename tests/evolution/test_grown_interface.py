@@ -89,6 +89,10 @@ def run_tests(folder: Path, *arguments: str, counts: bool = True) -> None:
             "must be a date",
         ),
         ("interface/table.py", "samples=(4.5, 30, 0.25)", "samples=()", "expected samples"),
+        ("interface/table.py", '                name="until",', '                name="till",', "till, until in one"),
+        ("interface/table.py", 'samples=("Too loud"', 'samples=("?"', "at least 2"),
+        ("interface/table.py", 'relation="sets"', 'relation="equals"', "expected relation='sets'"),
+        ("schemas/Look.json", '"number"', '["number", "null"]', "expected a type without null"),
         ("core/pipeline.py", '    "groomPet": groom_pet,\n', "", "unmatched: groomPet"),
     ],
 )
@@ -139,6 +143,10 @@ def write_schemas(folder: Path) -> None:
         write_schema(folder, f"{operation}.parameters", ["petId"], ["petId"], pet_id)
     for operation in additions.OF_A_CATEGORY:
         write_schema(folder, f"{operation}.parameters", ["categoryId"], ["categoryId"], rules)
+    both = {"categoryId": rules["categoryId"], **pet_id}
+    for operation in additions.OF_A_PET_AND_A_CATEGORY:
+        write_schema(folder, f"{operation}.parameters", both, [*both], both)
+    write_schema(folder, "Transfer", additions.TRANSFER, ["cause"], additions.TRANSFER)
     for operation in additions.WITHOUT_PARAMETERS:
         write_schema(folder, f"{operation}.parameters", [], [], {})
 

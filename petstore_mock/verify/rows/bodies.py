@@ -9,18 +9,18 @@ from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.interface.bodies import plain, wrong_bodies
-from petstore_mock.interface.kinds import quick
+from petstore_mock.interface.kinds import Edge, edges, quick
 from petstore_mock.interface.schemas import properties, schema, violations
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json
-from petstore_mock.interface.table import FIELDS
+from petstore_mock.interface.table import FIELDS, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import REFUSED, Phase, request, sends
-from petstore_mock.verify.row import CREATES, OF_REQUESTS, WITH_BODY, About, Result
+from petstore_mock.verify.row import OF_REQUESTS, WITH_BODY, About, Result
 from petstore_mock.verify.rows.checks import is_refused
 from petstore_mock.verify.rows.lists import is_refused_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.bodies import WrongBody
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
     from petstore_mock.verify.row import Change, Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen
 
-    # A value of an enum, or None for a field that a create leaves out.
-    Choice = tuple[str, object]
+    # A member of a body with its JSON text, which is empty if the body leaves the member out.
+    Choice = tuple[str, str]
 
 
 def rows() -> Rows:
     for operation in WITH_BODY:
         for wrong in wrong_bodies(str(operation.body)):
             yield _of_wrong_body(operation, wrong)
-    for operation in CREATES:
-        if operation.body is not None:
-            yield from _of_optional_fields(operation, operation.body)
+        body = str(operation.body)
+        own = [member.name for member in operation.members]
+        # A create shows which values the fields of animals may have.
+        yield from _of_values(operation, body, [*properties(body)] if operation.does.adds else own)
 
 
 # Wrong bodies
@@ -56,7 +57,7 @@ def _of_wrong_body(operation: Operation, wrong: WrongBody) -> Clause:
 
 def _with_samples(text: str) -> bytes:
     """Return a body with samples for its placeholders of records."""
-    for field in FIELDS.values():
+    for field in MEMBERS.values():
         if field.refers:
             text = text.replace(f"{{{field.name}}}", str(field.samples[0]))
     return text.encode()
@@ -71,7 +72,7 @@ def _accept(body: str, wrong: bytes, turn: Turn) -> None:
         return
     rules = properties(body)
     valid = {name: value for name, value in turn.fields.items() if quick(rules.get(name, {}))(value)}
-    required = {name: FIELDS[name].samples[0] for name in plain(body)}
+    required = {name: MEMBERS[name].samples[0] for name in plain(body)}
     turn.sent = encode_json({**required, **valid})
 
 
@@ -116,36 +117,45 @@ def _sign(letter: str) -> str:
     return letter
 
 
-# Fields of new animals
+# Values of members
 
 
-def _of_optional_fields(operation: Operation, body: str) -> Rows:
-    rules = properties(body)
-    samples = {name: dumps(FIELDS[name].samples[0]) for name in rules if name not in plain(body)}
-    for name in samples:
+def _of_values(operation: Operation, body: str, names: Iterable[str]) -> Rows:
+    """Yield rows about the values that a schema just allows, and about members that a body may leave out."""
+    rules, phase = properties(body), Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES
+    samples = {name: dumps(MEMBERS[name].samples[0]) for name in rules if name not in plain(body)}
+    for name in names:
+        start = "2-{lead}{short}-" if name in FIELDS else "{section}-{short}-"
         about = About(operation, name, body=body)
         others = {other: text for other, text in samples.items() if other != name}
-        allowed: list[str] = rules[name].get("enum", [])
-        for value in allowed:
-            accepts = partial(_accepts, (name, value))
-            row = about.says("2-{lead}{short}-{value}", "{name}: {value} is allowed", accepts, value=value)
-            row.send(sends(operation, {**others, name: dumps(value)}, phase=Phase.PLAIN_CREATES))
-            row.mistake("{value}-refused", "refuses the {name} {value}", _refuse_sent(name, value))
+        for edge in _edges(rules[name]):
+            accepts = partial(_accepts, (name, edge.text))
+            row = about.says(f"{start}{{end}}", "{name}: {value} is allowed", accepts, end=edge.end, value=edge.words)
+            row.send(sends(operation, {**others, name: edge.text}, phase=phase))
+            mutant = "{end}-refused" if "enum" in rules[name] else "{short}-{end}-refused"
+            row.mistake(mutant, "refuses the {name} {value}", _refuse_sent(name, edge.text))
             yield row
-        row = about.says("2-{lead}{short}-optional", "{body}: {name} is not required", partial(_accepts, (name, None)))
-        row.send(sends(operation, others, phase=Phase.PLAIN_CREATES))
+        if name not in samples:
+            continue
+        row = about.says(f"{start}optional", "{body}: {name} is not required", partial(_accepts, (name, "")))
+        row.send(sends(operation, others, phase=phase))
         # The values of an enum are sent anyway.
-        if not allowed:
-            row.send(sends(operation, samples, phase=Phase.PLAIN_CREATES))
+        if "enum" not in rules[name]:
+            row.send(sends(operation, samples, phase=phase))
         # Without other fields, their values can't be the reason for a refusal.
         if others:
-            row.send(sends(operation, {}, phase=Phase.PLAIN_CREATES))
-        row.mistake("needs-{short}", "requires {name}", _refuse_sent(name, None))
+            row.send(sends(operation, {}, phase=phase))
+        row.mistake("needs-{short}", "requires {name}", _refuse_sent(name, ""))
         yield row
 
 
+def _edges(rules: Mapping[str, Any]) -> list[Edge]:
+    allowed = rules.get("enum", ())
+    return [*(Edge(value, value, dumps(value)) for value in allowed), *edges(rules)]
+
+
 def _accepts(wanted: Choice, seen: Seen, history: History) -> Results:
-    """Check that a create may have a value of a field, or no value if it is None."""
+    """Check that a body may have a value of a member, or none if its text is empty."""
     if not history.accepts_plain:
         return
     if seen.is_success:
@@ -159,13 +169,22 @@ def _accepts(wanted: Choice, seen: Seen, history: History) -> Results:
 
 
 def _choices(seen: Seen) -> set[Choice]:
-    """Return the choices of a plain create: values of enums, and None for fields that it leaves out."""
-    rules = properties(str(seen.operation.body))
-    return {(name, seen.sent.get(name)) for name in rules if "enum" in rules[name] or name not in seen.sent}
+    """Return the choices of a plain request: values that a schema just allows, and members that are left out."""
+    choices: set[Choice] = set()
+    for name, rules in properties(str(seen.operation.body)).items():
+        text = _text(seen.sent, name)
+        if text in {"", *(edge.text for edge in _edges(rules))}:
+            choices.add((name, text))
+    return choices
+
+
+def _text(members: Mapping[str, Any], name: str) -> str:
+    """Return a member as JSON text; empty if it is left out."""
+    return dumps(members[name]) if name in members else ""
 
 
 def _reasons(seen: Seen, history: History) -> set[Choice]:
-    """Return the choices of a refused create that explain most refusals, and that no accepted create has."""
+    """Return the choices of a refused request that explain most refusals, and that no accepted one has."""
     refused: Counter[Choice] = Counter()
     candidates = _choices(seen)
     for one in history.of(seen.operation):
@@ -177,5 +196,5 @@ def _reasons(seen: Seen, history: History) -> set[Choice]:
     return {choice for choice in candidates if refused[choice] == most}
 
 
-def _refuse_sent(name: str, value: object) -> Change:
-    return changes.refuse_if(lambda turn: turn.fields.get(name) == value)
+def _refuse_sent(name: str, text: str) -> Change:
+    return changes.refuse_if(lambda turn: _text(turn.fields, name) == text)

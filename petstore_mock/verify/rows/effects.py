@@ -11,7 +11,7 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.gaps import OMITTED
 from petstore_mock.interface.schemas import properties, schema
-from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
+from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ABSENT, SUCCESS, Phase, largest, request, sends
 from petstore_mock.verify.row import CHANGES, CREATES, LISTS, READS, READS_BY_ID, REMOVES, WHOLE_LISTS, About, Result
@@ -34,11 +34,11 @@ def rows() -> Rows:
     for operation in CREATES:
         yield _listed(operation)
     for operation in (*CREATES, *CHANGES):
-        if operation.body is not None:
-            yield from _of_keeping(operation, operation.body)
+        if operation.body is not None or operation.setting:
+            yield from _of_keeping(operation)
     for operation in CHANGES:
-        if operation.body is not None:
-            yield _of_left_out(operation, operation.body)
+        if operation.body is not None or operation.setting:
+            yield _of_left_out(operation)
     for operation in REMOVES:
         yield from _of_removing(operation)
 
@@ -69,7 +69,7 @@ _OF_CHANGES: Final = {
 }
 
 
-def _of_keeping(operation: Operation, body: str) -> Rows:
+def _of_keeping(operation: Operation) -> Rows:
     adds = operation.does.adds
     words = _OF_CREATES if adds else _OF_CHANGES
     about = About(operation, **words)
@@ -80,16 +80,20 @@ def _of_keeping(operation: Operation, body: str) -> Rows:
     row.send(*_readings())
     row.mistake("forgotten", "does not store the {object}", changes.forget)
     yield row
-    if LABEL not in properties(body):
+    if operation.body is None:
         return
-    row = about.means("{section}-refused-not-kept", "{refused}", partial(_has_no_refused, operation, words["what"]))
+    has_label = LABEL in properties(operation.body)
+    if not has_label and not operation.setting:
+        return
+    shows_none = _has_no_refused if has_label else _has_no_refused_field
+    row = about.means("{section}-refused-not-kept", "{refused}", partial(shows_none, operation, words["what"]))
     row.needs = f"a {words['what']} that was refused with 400 or 401"
     row.operations = LISTS
     if not adds:
         row.operations = (*LISTS, *READS_BY_ID)
         row.send(*[request(one, "{made}", phase=Phase.AFTER_WRONG_CHANGES) for one in READS_BY_ID[:1]])
     keeps = "the store keeps the {object} although the response is 400 or 401"
-    row.mutant("{lead}refused-is-kept", keeps, changes.keep_refused(LABEL), (400, 401))
+    row.mutant("{lead}refused-is-kept", keeps, changes.keep_refused, (400, 401))
     yield row
 
 
@@ -160,6 +164,22 @@ def _has_no_refused(operation: Operation, what: str, seen: Seen, history: Histor
         yield Result(not kept, words)
 
 
+def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: History) -> Results:
+    """Check that an animal has no field of a refused request, whose path set it. A success may have set it as well."""
+    own = [one for one in history.of(operation) if one.number < seen.number and one.is_about == seen.is_about]
+    refused = [one for one in own if one.status in {400, 401}]
+    pet = seen.pet(seen.is_about)
+    if pet is None or not refused or any(one.is_success for one in own):
+        return
+    former = history.former(pet["id"], refused[0].number) or pet
+    for parameter in operation.setting:
+        name = parameter.sets
+        value = refused[-1].sets[name]
+        is_same = is_same_value(name, pet.get(name), former.get(name))
+        is_kept = is_same_value(name, pet.get(name), value) and not is_same
+        yield Result(not is_kept, f"{name} not to be {dumps(value)}, that of a refused {what}")
+
+
 def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
     """Check that the last changed animal has the sent fields, possibly some responses later."""
     change = history.last(operation, seen.number)
@@ -172,42 +192,45 @@ def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
         return
     _, later = history.around(pet["id"], seen.number)
     views = [pet, *filter(is_pet, later)]
-    for name in properties(ANIMAL):
-        if name in change.sent:
-            value = change.sent[name]
-            is_kept = any(is_same_value(name, view.get(name), value) for view in views)
-            yield Result(is_kept, f"{name} to be {dumps(value)}, as {change.line} changed it", f"{name} differs")
+    for name, value in change.sets.items():
+        is_kept = any(is_same_value(name, view.get(name), value) for view in views)
+        yield Result(is_kept, f"{name} to be {dumps(value)}, as {change.line} changed it", f"{name} differs")
 
 
 # Fields that a change leaves out
 
 
-def _of_left_out(operation: Operation, body: str) -> Clause:
+def _of_left_out(operation: Operation) -> Clause:
     """Return the row about fields that a change leaves out, with the changes themselves."""
     end, words = "others-stay", "A field that the request leaves out stays as it was"
-    if operation.replaces:
+    if operation.does.replaces:
         end, words = "replaced", "An optional field that the request leaves out is absent afterwards"
     row = About(operation).means(f"{{section}}-{end}", words, partial(_keeps_left_out, operation))
     row.operations = (operation, *READS, *LISTS)
     row.needs = "a changed animal"
-    required = schema(body).get("required", ())
-    # An optional field gets its last sample, which differs from that of a created animal.
-    texts = {name: dumps(FIELDS[name].samples[-1]) for name in properties(body) if name not in required}
-    row.send(sends(operation, texts, phase=Phase.CHANGES))
-    if operation.replaces:
-        row.send(sends(operation, {}, phase=Phase.CHANGES))
-        for name in [name for name in texts if name not in OMITTED]:
+    setting = {parameter.sets for parameter in operation.setting}
+    left_out = [name for name in _OPTIONAL if name not in setting]
+    texts = _optional_texts(operation.body) if operation.body is not None else {}
+    if operation.body is not None:
+        # With all optional members, a request leaves nothing out.
+        some = [] if operation.does.replaces else [{name: texts[name]} for name in texts if len(texts) > 1]
+        for sent in (texts, *(some[:2] or [{}])):
+            row.send(sends(operation, sent, phase=Phase.CHANGES))
+    if operation.does.replaces:
+        for name in [name for name in texts if name in left_out and name not in OMITTED]:
             kept = changes.of_left_out(name, is_kept=True)
             row.mistake(f"{short(name)}-merged", f"keeps {name}, which was left out", kept)
         return row
-    # With all optional members, a request leaves nothing out.
-    partial_texts = [{name: texts[name]} for name in texts] if len(texts) > 1 else [{}]
-    for some in partial_texts[:2]:
-        row.send(sends(operation, some, phase=Phase.CHANGES))
-    for name in _OPTIONAL:
+    for name in left_out:
         lost = changes.of_left_out(name, is_kept=False)
         row.mistake(f"{short(name)}-lost", f"drops {name}, which was left out", lost)
     return row
+
+
+def _optional_texts(body: str) -> dict[str, str]:
+    """Return the optional members of a body. Their last samples differ from those of a created animal."""
+    required = schema(body).get("required", ())
+    return {name: dumps(MEMBERS[name].samples[-1]) for name in properties(body) if name not in required}
 
 
 def _change_of(operation: Operation, seen: Seen, history: History) -> Seen | None:
@@ -236,12 +259,12 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
 
 def _left_out(change: Seen, former: Pet) -> list[str]:
     """Return the fields of an animal that a change left out, without those that the service assigns."""
-    names = former.keys() & properties(ANIMAL).keys() - change.sent.keys()
+    names = former.keys() & properties(ANIMAL).keys() - change.sets.keys()
     return [name for name in sorted(names) if not FIELDS[name].is_assigned]
 
 
 def _of_one_left_out(operation: Operation, name: str, pet: Pet, former: Pet) -> Results:
-    if not operation.replaces:
+    if not operation.does.replaces:
         is_same = is_same_value(name, pet.get(name), former[name])
         yield Result(is_same, f"{name} of the animal {pet['id']} to stay {dumps(former[name])}", f"{name} differs")
     elif name in properties(str(operation.body)) and name not in OMITTED:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from petstore_mock.interface.kinds import Delicate, Kind
-    from petstore_mock.interface.table import Operation
-    from petstore_mock.verify.changes import NewValue
+    from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen
@@ -44,6 +43,9 @@ def rows() -> Rows:
     for name in _SENT:
         if _echoing(name):
             yield from _of_echo(name)
+    for operation in SHOWS_ONE:
+        for parameter in operation.setting:
+            yield _of_set_field(operation, parameter)
     for operation in SHOWS:
         # Other clauses say what an animal is after a change.
         if operation not in CHANGES:
@@ -127,7 +129,7 @@ def _of_echo(name: str) -> Rows:
     beyond, odd = _kind(name).beyond, [*_odd_creates(name)]
     row = about.every("2-{short}-echoed", words, partial(_has_sent, name, is_beyond=False))
     _add_slips(row, name, is_beyond=False)
-    row.mistake("{short}-changed", "returns another {name}", changes.set_field(name, _to_another(name)))
+    row.mistake("{short}-changed", "returns another {name}", changes.set_field(name, changes.to_another(name)))
     # Without a required field, a response is invalid.
     if name not in _REQUIRED:
         row.mistake("{short}-dropped", "drops the sent {name}", changes.drop_field(name))
@@ -169,11 +171,6 @@ def _odd_creates(name: str) -> Iterator[Probe]:
             yield sends(operation, {**extra, name: text}, phase=phase, expected=OPEN)
 
 
-def _to_another(name: str) -> NewValue:
-    rules = properties(ANIMAL)[name]
-    return lambda value: _kind(name).another(value, rules)
-
-
 def _has_sent(name: str, seen: Seen, _history: History, *, is_beyond: bool) -> Results:
     """Check that a response has the sent value of a field; ``is_beyond`` selects values that often change."""
     value = seen.sent.get(name)
@@ -191,6 +188,23 @@ def _has_sent(name: str, seen: Seen, _history: History, *, is_beyond: bool) -> R
     if is_special is is_beyond:
         is_same = is_same_value(name, seen.pets[0].get(name), value)
         yield Result(is_same, f"{name} to be {describe(value)}", f"{name} differs")
+
+
+def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
+    """Return the row about a field whose value is that of a parameter."""
+    about = About(operation, parameter.name, field=parameter.sets)
+    row = about.every("{section}-{short}-set", "{name}: the animal has this {field}", partial(_has_set, parameter))
+    another = changes.set_field(parameter.sets, changes.to_another(parameter.sets))
+    row.mistake("{short}-not-set", "returns another {field}", another)
+    return row
+
+
+def _has_set(parameter: Parameter, seen: Seen, _history: History) -> Results:
+    name = parameter.sets
+    if seen.probe.is_valid and seen.pets and is_pet(seen.document):
+        value = seen.sets[name]
+        is_same = is_same_value(name, seen.pets[0].get(name), value)
+        yield Result(is_same, f"{name} to be {dumps(value)}", f"{name} differs")
 
 
 # Delicate values
@@ -233,7 +247,7 @@ def _of_same_animal(operation: Operation) -> Clause:
         if operation in CREATES and operation in _echoing(name):
             _add_other_stored(row, operation, name)
         if operation in READS:
-            stale = changes.set_field(name, _to_another(name))
+            stale = changes.set_field(name, changes.to_another(name))
             row.mistake(f"{short(name)}-stale", f"and the list differ in {name}", stale)
     return row
 
@@ -250,7 +264,9 @@ def _add_other_stored(row: Clause, operation: Operation, name: str) -> None:
         words = f"the store {slip.keeps_words.format(name=name)}"
         row.mutant(f"{start}-{slip.keeps}", words, changes.keep_field(name, slip.change))
     if not slips:
-        row.mutant(f"{start}-other", f"the store keeps another {name}", changes.keep_field(name, _to_another(name)))
+        row.mutant(
+            f"{start}-other", f"the store keeps another {name}", changes.keep_field(name, changes.to_another(name))
+        )
 
 
 def _is_same(seen: Seen, history: History) -> Results:

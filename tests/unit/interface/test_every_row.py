@@ -18,9 +18,9 @@ from petstore_mock.checks.check import Call
 from petstore_mock.core.pipeline import EXECUTORS
 from petstore_mock.interface.bodies import wrong_bodies
 from petstore_mock.interface.gaps import OMITTED
-from petstore_mock.interface.kinds import KINDS, Kind, kind_of
+from petstore_mock.interface.kinds import KINDS, Kind, kind_of, wrong_texts
 from petstore_mock.interface.schemas import arguments, parameters, properties, schema, violations
-from petstore_mock.interface.table import ANIMAL, BASE_PATH, FIELDS, LABEL, OPERATIONS, Operation, Parameter
+from petstore_mock.interface.table import ANIMAL, BASE_PATH, FIELDS, LABEL, MEMBERS, OPERATIONS, Operation, Parameter
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.strategies.scenarios import Blocks, plain_call
 from tests.client import JSON, Client, Response
@@ -56,6 +56,12 @@ def other(name: str) -> Any:
     return kind(name).another(FIELDS[name].samples[-1], rules_of(name))
 
 
+def member(body: str, name: str) -> Any:
+    """Return a valid value of a member that differs from its last sample."""
+    rules = properties(body)[name]
+    return kind_of(rules).another(MEMBERS[name].samples[-1], rules)
+
+
 def animal(pet_id: int, **fields: Any) -> dict[str, Any]:
     """Return an animal with the first sample of each field."""
     return {"id": pet_id, **{name: FIELDS[name].samples[0] for name in KEPT}, **fields}
@@ -66,19 +72,30 @@ def body_of(operation: Operation, *, only_required: bool = False) -> dict[str, A
     if operation.body is None:
         return None
     names = schema(operation.body).get("required", ()) if only_required else properties(operation.body)
-    return {name: other(name) for name in names}
+    return {name: member(operation.body, name) for name in names}
+
+
+def set_fields(operation: Operation) -> dict[str, Any]:
+    """Return another value for each field that a parameter sets."""
+    return {parameter.sets: other(parameter.sets) for parameter in operation.setting}
+
+
+def wanted_fields(operation: Operation, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the animal that a request with ``body`` gives it."""
+    return {**{name: value for name, value in body.items() if name in FIELDS}, **set_fields(operation)}
 
 
 def in_path(operation: Operation) -> dict[str, Any]:
-    """Return the values of fields in a path: those of all animals for a list, and others for a new animal."""
-    names = [parameter.filters_by for parameter in operation.parameters_in("path") if parameter.filters_by]
-    return {name: other(name) if operation.does.adds else FIELDS[name].samples[0] for name in names}
+    """Return the values of parameters in a path: those of all animals for a filter, and others if they set a field."""
+    rows = operation.parameters_in("path")
+    filters = {row.name: FIELDS[row.filters_by].samples[0] for row in rows if row.filters_by}
+    return {**filters, **{row.name: other(row.sets) for row in rows if row.sets}}
 
 
 def path_values(operation: Operation, pet_id: object, given: Mapping[str, object]) -> dict[str, str]:
     values: dict[str, str] = {}
     for parameter in operation.parameters_in("path"):
-        value = pet_id if parameter is operation.identifier else in_path(operation)[parameter.filters_by]
+        value = pet_id if parameter is operation.identifier else in_path(operation)[parameter.name]
         values[parameter.name] = quote(as_text(given.get(parameter.name, value)), safe="")
     return values
 
@@ -136,12 +153,12 @@ def test_success_has_the_effect_of_the_row_on_the_right_animal(client: Client, o
     elif operation.does.adds:
         assert after[:-1] == pets
         (added,) = [pet for pet in after if pet["id"] not in {1, 2, 3}]
-        assert added.items() >= {**(body_of(operation) or {}), **in_path(operation)}.items()
+        assert added.items() >= wanted_fields(operation, body_of(operation) or {}).items()
     elif operation.identifier is not None:
         assert [by_id[1], by_id[3]] == [pets[0], pets[2]]
         assert (2 not in by_id) is operation.does.ends
-        if operation.body is not None:
-            assert by_id[2].items() >= (body_of(operation) or {}).items()
+        if operation.body is not None or operation.setting:
+            assert by_id[2].items() >= wanted_fields(operation, body_of(operation) or {}).items()
             assert by_id[2] != pets[1]
 
 
@@ -195,11 +212,11 @@ def test_fields_that_the_body_leaves_out_are_absent_only_after_a_create_or_a_rep
     sent = body_of(operation, only_required=True) or {}
     assert send(client, operation, body=sent).status == operation.success
     changed: Any = client.petstore.pets[-1]
-    given = {**sent, **in_path(operation)}
+    given = wanted_fields(operation, sent)
     for name in KEPT:
         if name in given:
             assert changed[name] == given[name]
-        elif name in REQUIRED or not (operation.replaces or operation.does.adds):
+        elif name in REQUIRED or not (operation.does.replaces or operation.does.adds):
             assert changed[name] == FIELDS[name].samples[0]
         else:
             assert name not in changed
@@ -210,7 +227,7 @@ def wrong_requests(operation: Operation) -> Iterator[tuple[object, dict[str, Any
     """Yield bodies and parameters that the service must refuse with 400 or 404."""
     for wrong in wrong_bodies(operation.body) if operation.body else ():
         text = wrong.text
-        for name in FIELDS:
+        for name in MEMBERS:
             text = text.replace(f"{{{name}}}", "1")
         yield text.encode(), {}
     for parameter in operation.parameters:
@@ -272,7 +289,7 @@ def test_another_value_is_valid_and_differs(name: str) -> None:
 
 @pytest.mark.parametrize("name", KEPT)
 def test_wrong_values_break_the_field(name: str) -> None:
-    for text in kind(name).wrong(rules_of(name)).values():
+    for text in wrong_texts(rules_of(name)).values():
         assert violations(rules_of(name), json.loads(text), name) != [], text
 
 

@@ -32,7 +32,7 @@ from tests.client import JSON, Client
 EFFECTS = {
     "GET": {"lists", "reads"},
     "POST": {"creates"},
-    "PUT": {"changes"},
+    "PUT": {"changes", "replaces"},
     "PATCH": {"changes"},
     "DELETE": {"removes"},
 }
