@@ -34,15 +34,16 @@ def holders(client: object, test: str) -> list[str]:
 
 def hidden_holders(client: object) -> list[str]:
     """Return the caches of methods and the callbacks of ``atexit`` that keep a client in memory, in words."""
+    found: list[str] = []
     referrers = gc.get_referrers(client)
-    arguments = [one for one in referrers if isinstance(one, tuple)]
-    caches = [one for one in gc.get_referrers(*arguments) if isinstance(one, _cache)] if arguments else []
-    found = [f"the cache of {cache.__qualname__}" for cache in caches]
-    for method in referrers:
-        if isinstance(method, MethodType):
+    for referrer in referrers:
+        holders = [one for one in gc.get_referrers(referrer) if one is not referrers and not isinstance(one, FrameType)]
+        if isinstance(referrer, tuple):
+            # The arguments of a cached call.
+            found += [f"the cache of {cache.__qualname__}" for cache in holders if isinstance(cache, _cache)]
+        if isinstance(referrer, MethodType) and not holders:
             # Only C code, such as that of atexit, has references that nobody sees.
-            seen = [one for one in gc.get_referrers(method) if one is not referrers and not isinstance(one, FrameType)]
-            found += [] if seen else ["a callback, for example of atexit,"]
+            found.append("a callback, for example of atexit,")
     return found
 
 

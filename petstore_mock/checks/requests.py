@@ -94,10 +94,9 @@ def key_only_to_its_service(seen: Observation) -> Mistake | None:
         if key_in("\n".join(parts), seen.keys) is not None:
             return Mistake("key to another service")
         # Other programs may probe the port, and another client sends its own requests.
-        is_own = exchange.operation is not None and not seen.shared and not seen.others_work
-        if is_own and not redirected:
-            has_failed = exchange.condition is not None
-            whose = "without its key" if has_failed else "with the key of another client"
+        is_excused = redirected or seen.shared or seen.others_work
+        if exchange.operation is not None and not is_excused:
+            whose = "with the key of another client" if exchange.condition is None else "without its key"
             return Mistake("request to another service", request=exchange.request_line, whose=whose)
     return None
 
@@ -115,7 +114,7 @@ def key_only_to_its_service(seen: Observation) -> Mistake | None:
 )
 def requests_are_valid(seen: Observation) -> Mistake | None:
     for place, exchange in enumerate(seen.exchanges):
-        mistake = _wrong_field(exchange, seen.url) or _needless_body(exchange)
+        mistake = _wrong_host(exchange, seen.url) or _wrong_field(exchange) or _needless_body(exchange)
         if mistake is not None:
             return mistake
         if exchange.is_violation and not _is_excused(seen, place):
@@ -127,14 +126,18 @@ def requests_are_valid(seen: Observation) -> Mistake | None:
     return None
 
 
-def _wrong_field(exchange: Exchange, url: str) -> Mistake | None:
-    request = exchange.request
+def _wrong_host(exchange: Exchange, url: str) -> Mistake | None:
     # A mock in the process has no port.
     port = urlsplit(url).port if exchange.connection else None
-    for host in request.values("host"):
+    for host in exchange.request.values("host"):
         if port not in {None, 80} and not host.endswith(f":{port}"):
             words = "the Host field has the service's host and port"
             return Mistake("invalid Host", Source("RFC 9110 §7.2", words), host=host)
+    return None
+
+
+def _wrong_field(exchange: Exchange) -> Mistake | None:
+    request = exchange.request
     for date in request.values("date"):
         moment = seconds_of(date)
         if moment is None or http_date(moment) != date:

@@ -85,20 +85,24 @@ def every_call_asks(seen: Observation) -> Mistake | None:
     if seen.exchanges:
         fits = _asks_enough(call, outcome, seen.exchanges)
         return None if fits else Mistake("other operations only", outcome=str(outcome))
-    has_failed = outcome.error is not None
     # A closed client sends nothing, nor does one after a failed handshake.
-    is_excused = has_failed and (seen.closed or seen.flaw is not None)
-    if is_excused or was_moved(seen):
-        return None
-    if not has_failed or isinstance(outcome.kind, int):
-        is_told = _is_told_to_wait(outcome.kind, seen.earlier)
-        return None if is_told else Mistake("no request", outcome=str(outcome), cause=_cause(outcome))
-    if _is_own_rule(call, outcome):
-        return None
-    words = "the interface allows this call"
-    if outcome.kind in _LOST:
-        words += "; perhaps the client used a closed or busy connection, a proxy, or a wrong address"
-    return Mistake("no request", Source(call.row.section, words), outcome=str(outcome), cause=_cause(outcome))
+    may_fail = seen.closed or seen.flaw is not None
+    is_excused = outcome.error is not None and may_fail
+    return None if is_excused or was_moved(seen) else _not_asked(seen, call, outcome)
+
+
+def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | None:
+    """Return the mistake of a call without a request, unless the client may refuse the call."""
+    source: Source | None = None
+    if outcome.error is None or isinstance(outcome.kind, int):
+        is_right = _is_told_to_wait(outcome.kind, seen.earlier)
+    else:
+        is_right = _is_own_rule(call, outcome)
+        words = "the interface allows this call"
+        if outcome.kind in _LOST:
+            words += "; perhaps the client used a closed or busy connection, a proxy, or a wrong address"
+        source = Source(call.row.section, words)
+    return None if is_right else Mistake("no request", source, outcome=str(outcome), cause=_cause(outcome))
 
 
 def _asks_enough(call: Call, outcome: Outcome, exchanges: Sequence[Exchange]) -> bool:
@@ -519,13 +523,22 @@ def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> M
             return Mistake("no animal", value=shortened(item))
         pet_id = pet.get("id")
         right = left.pop(pet_id, None) if is_integer(pet_id) else None
-        if right is None:
-            is_twice = is_integer(pet_id) and pet_id in known
-            why = "more than once" if is_twice else "which the service did not send"
-            return Mistake("unknown animal", pet_id=shortened(pet_id), why=why, cause=why)
-        for name in FIELDS:
-            if not same(pet.get(name), right.get(name)):
-                return _difference(name, pet.get(name), right.get(name))
+        mistake = _unknown(pet_id, known) if right is None else _wrong_field(pet, right)
+        if mistake is not None:
+            return mistake
+    return None
+
+
+def _unknown(pet_id: Any, known: AbstractSet[int]) -> Mistake:  # noqa: ANN401
+    is_twice = is_integer(pet_id) and pet_id in known
+    why = "more than once" if is_twice else "which the service did not send"
+    return Mistake("unknown animal", pet_id=shortened(pet_id), why=why, cause=why)
+
+
+def _wrong_field(pet: Mapping[str, Any], right: Mapping[str, Any]) -> Mistake | None:
+    for name in FIELDS:
+        if not same(pet.get(name), right.get(name)):
+            return _difference(name, pet.get(name), right.get(name))
     return None
 
 

@@ -213,12 +213,17 @@ class Settings:
         """Return the names of the settings that have other values now."""
         now = Settings()
         changed = [name for name, value in self.values.items() if not _SETTINGS[name].same(now.values[name], value)]
+        changed += self._replaced(now._members)
+        if self.has_imported:
+            return [name for name in changed if name not in _BY_IMPORTS]
+        return changed + [name for name, own in now._handlers.items() if own != self._handlers.get(name, [])]
+
+    def _replaced(self, now: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        replaced: list[str] = []
         for owner, members in self._members.items():
-            others = now._members[owner]
-            changed += [f"{owner}.{name}" for name in members if _is_replaced(members[name], others.get(name))]
-        if not self.has_imported:
-            return changed + [name for name, own in now._handlers.items() if own != self._handlers.get(name, [])]
-        return [name for name in changed if name not in _BY_IMPORTS]
+            others = now[owner]
+            replaced += [f"{owner}.{name}" for name in members if _is_replaced(members[name], others.get(name))]
+        return replaced
 
     @property
     def has_imported(self) -> bool:
