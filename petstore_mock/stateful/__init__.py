@@ -21,6 +21,7 @@ from petstore_mock.checks import UnknownErrorError
 from petstore_mock.checks.results import UNREAD
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.suggesting import of_module, refuse_arguments
+from petstore_mock.errors import VerificationError
 from petstore_mock.stateful.environments import environment
 from petstore_mock.stateful.replay import is_replay
 from petstore_mock.stateful.report import ClientBugError
@@ -71,8 +72,18 @@ def check_client(options: Options) -> CheckReport:
     with Run(options) as run:
         bugs = Search(run).find()
         if not bugs:
-            return run.report
+            return _complete(run)
         error = ClientBugError.of(bugs)
         if all(bug.rule == UNREAD for bug in error.bugs):
             raise UnknownErrorError(f"This is a bug, or classify= must read the exception: {error.sentence}") from error
         raise error
+
+
+def _complete(run: Run) -> CheckReport:
+    """Return the report of a run without a bug. Fail if the run had to be complete, and is not."""
+    __tracebackhide__ = True
+    left = [f"{one.subject}: {one}" for one in run.report.coverage if one.left]
+    if run.options.complete and left:
+        advice = "raise max_seconds=, or see why the client never met them"
+        raise VerificationError(f"expected a complete pass; got {'; '.join(left)}: {advice}")
+    return run.report

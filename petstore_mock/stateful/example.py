@@ -85,6 +85,7 @@ class Example:
         self._objects: dict[str, Any] = {}  # the objects of the lines
         self._clients: list[WatchedClient] = []
         self._stack = ExitStack()
+        self._plan: PlannedFault | None = None  # the fault that the next call meets
         self._outage: PlannedFault | None = None  # the latest fault that each request of an operation meets
         self._is_outage_over = False
         self.raised = ""  # the client's lines, if the sentence alone does not explain the bug
@@ -222,7 +223,11 @@ class Example:
         before = len(journal)
         positional, keywords = call.python
         self._do(world.client, call.row.client_method, *positional, **keywords)
-        self._note_outage(step, journal[before:])
+        exchanges = journal[before:]
+        self._note_outage(step, exchanges)
+        plan, self._plan = self._plan, None
+        if plan is not None and any(exchange.fault for exchange in exchanges):
+            self.run.report.requests[plan] = len(exchanges)
 
     def _note_outage(self, step: Call, exchanges: Sequence[Exchange]) -> None:
         """Note a call in an outage, or the first one after it."""
@@ -274,6 +279,7 @@ class Example:
 
     def _inject(self, step: PlannedFault) -> None:
         world, fault = self._world, step.fault
+        self._plan = step
         row = OPERATIONS.get(step.on or "")
         if row is not None:
             ids = {one.name: world.chosen(Pick()) for one in row.parameters if one.where == "path"}

@@ -1,15 +1,35 @@
-"""What a run measured about the client's retries, while each request of an operation failed in the same way."""
+"""What a run measured: the client's retries in outages, and the faults that the client met."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from petstore_mock.checks.scenario import PlannedFault
     from petstore_mock.journal.exchange import Exchange
+
+_NAMED: Final = 5  # plans that a sentence names
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which plans of faults the client met in a run."""
+
+    subject: str
+    plans: Sequence[PlannedFault]
+    left: Sequence[PlannedFault]
+
+    def __str__(self) -> str:
+        if not self.left:
+            return f"complete ({len(self.plans)})"
+        named = ", ".join(f"{plan.fault} on {plan.on} {plan.at}" for plan in self.left[:_NAMED])
+        others = len(self.left) - _NAMED
+        rest = f" and {others} more" if others > 0 else ""
+        return f"{len(self.left)} of {len(self.plans)} left: {named}{rest}"
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.checks import CHECKS, Check, Policy, classify_exception, read_pet
 from petstore_mock.checks.calling import Limits
@@ -22,7 +22,7 @@ from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
 from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, IPV6_HOST
 from petstore_mock.stateful.pristine import Pristine
-from petstore_mock.stateful.profile import Outage, told
+from petstore_mock.stateful.profile import Coverage, Outage, told
 from petstore_mock.stateful.progress import Progress
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Options:
             it, no response tells the client to wait for more than a second, because the interface shows no rate limits.
         retries: what the client promises about its retries: a ``petstore_mock.checks.Policy``. The machine holds the
             client to it. Without it, the report shows what the machine measured.
+        complete: ``"faults"`` for the complete pass: every single fault, and pairs of faults within one call. The run
+            fails if one of them is left for want of time.
         checks: your own checks (see ``petstore_mock.checks.check``), in addition to those of ``petstore_mock.checks``.
         steps: your own steps, which are functions of the client and its mock. The client has the methods of the
             interface, and each of its calls is checked. An AssertionError of a step is a bug.
@@ -121,6 +123,7 @@ class Options:
     steps: Collection[Callable[[Any, PetStoreMock], object]] = ()
     arguments: Mapping[str, SearchStrategy[Mapping[str, Any]]] | None = None
     retries: Policy | None = None
+    complete: Literal["faults"] | None = None
     first: bool = False
     ignore: Collection[str] = ()
 
@@ -134,6 +137,7 @@ class Options:
         for check in self.checks:
             is_check = isinstance(check, Check)
             require(is_check, "checks= as a list of checks made by petstore_mock.checks.check", check=check)
+        require(self.complete in {None, "faults"}, 'complete="faults"', complete=self.complete)
         is_policy = self.retries is None or isinstance(self.retries, Policy)
         require(is_policy, "retries= as a checks.Policy(attempts=3)", retries=self.retries)
         self.promised = [] if self.retries is None else [self.retries.check]
@@ -195,6 +199,7 @@ class CheckReport:
         left_out: the operations for which the client has no method.
         ignored: the number of findings that did not count, by the name of the rule.
         outages: what the client did while each request of an operation failed: attempts, pauses, growth, recovery.
+        coverage: which single faults, and which pairs of faults, the client met. ``left`` has the others.
         paused: the number of calls that still paused after a failure when the machine went on.
     """
 
@@ -208,6 +213,8 @@ class CheckReport:
     left_out: list[str] = field(default_factory=list[str])
     ignored: Counter[str] = field(default_factory=Counter[str])
     outages: dict[tuple[str, str], Outage] = field(default_factory=dict[tuple[str, str], Outage])
+    coverage: list[Coverage] = field(default_factory=list[Coverage])
+    requests: dict[PlannedFault, int] = field(default_factory=dict["PlannedFault", int], repr=False)
     paused: int = 0
 
     def outage(self, plan: PlannedFault) -> Outage:
@@ -250,6 +257,7 @@ class CheckReport:
             "gaps": ", ".join(gaps) or "none differed",
             "gaps never shown": ", ".join(never),
             "faults": _counted(self.faults) or "none",
+            **{one.subject: str(one) for one in self.coverage},
             "retries": told(self.outages.values()),
             "left out, because the client has no method": ", ".join(self.left_out),
             "ignored": _counted(self.ignored),

@@ -28,7 +28,7 @@ from petstore_mock.checks.results import HELD
 from petstore_mock.checks.scenario import Act, Scenario
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, require
-from petstore_mock.stateful import directed
+from petstore_mock.stateful import complete, directed
 from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.replay import replayed
 from petstore_mock.stateful.report import (
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.checks.scenario import PlannedFault
     from petstore_mock.stateful.pristine import StateOfClient
     from petstore_mock.stateful.run import Options
 
@@ -93,6 +94,8 @@ class Search:
         self._pristine = options.state_of_client()
         self._bugs: list[Bug] = []
         self._history: list[Scenario] = []
+        self._singles: list[PlannedFault] = []
+        self._pairs: list[PlannedFault] = []
         self._plays = 0
         self._began = monotonic()
         self._found_at: float | None = None
@@ -114,6 +117,7 @@ class Search:
                 self._pristine.restore()
             self._run.progress.end()
             self._run.report = report
+            self._note_coverage()
             report.seconds = round(monotonic() - self._began, 3)
 
     def _is_over(self) -> bool:
@@ -137,6 +141,18 @@ class Search:
             scenarios = family.scenarios(blocks, options)
             for scenario in self._failed_waits(scenarios) if family.takes_time else scenarios:
                 yield family.name, scenario
+        self._singles = complete.single_faults(blocks, options)
+        if options.complete:
+            self._pairs = complete.pairs(self._singles, self._run.report.requests, options)
+            for scenario in complete.scenarios(self._pairs):
+                yield "pairs of faults", scenario
+
+    def _note_coverage(self) -> None:
+        report = self._run.report
+        singles = self._singles or complete.single_faults(Blocks(self._run.operations), self._options)
+        report.coverage = [complete.coverage("every single fault", singles, report.requests)]
+        if self._options.complete:
+            report.coverage.append(complete.coverage("pairs of faults in one call", self._pairs, report.requests))
 
     def _refuse_distrust(self, blocks: Blocks) -> None:
         """Refuse a client that does not trust the mock: that is a mistake of the test."""

@@ -346,3 +346,15 @@ UNPROMISED: dict[type[Retrying], str] = {
     PausesShortly: "pause that is not promised",
     RetriesTheRefused: "retry that is not promised",
 }
+
+
+class ForgetsTheSecondFailure(Retrying):
+    """Takes the response after a retry for a success if its body is that of a queue."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        if method == "GET" and answer.status == 503:
+            answer = self.send(method, path, body)
+            if answer.status == 404:
+                return Answer(200, answer.headers, b"[]")
+        return answer

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from petstore_mock import PetStoreMockError, checks, faults
+from petstore_mock import PetStoreMockError, VerificationError, checks, faults
 from petstore_mock.stateful import ClientBugError, check_client
 from tests.clients import patience
 from tests.clients.correct import HttpClientPets, Json, make_correct
@@ -320,3 +320,33 @@ def test_a_client_that_keeps_its_policy_is_correct_and_its_profile_is_shown() ->
 def test_a_wrong_policy_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(PetStoreMockError, match=message):
         checks.Policy(**given)
+
+
+# The complete pass
+
+COMPLETE: dict[str, Any] = {**QUICKLY, "complete": "faults"}
+
+
+def test_a_complete_pass_says_so_and_pairs_need_a_client_that_sends_again() -> None:
+    report = check_client(make_correct("http.client"), **COMPLETE)
+    singles, both = report.coverage
+    assert (len(singles.plans) > 300, singles.left) == (True, [])
+    assert both.plans == []
+    assert f"every single fault: complete ({len(singles.plans)})" in str(report)
+
+
+def test_a_complete_pass_finds_a_bug_that_needs_two_faults_in_one_call() -> None:
+    given = {**COMPLETE, "faults": [503, faults.not_found(), faults.bad_request()]}
+    assert bug_of(by_key(patience.ForgetsTheSecondFailure), **{**given, "complete": None}) is None
+    bug = bug_of(by_key(patience.ForgetsTheSecondFailure), **given)
+    assert bug is not None
+    assert "faults.sequence(faults.server_error(503), faults.not_found())" in bug.test
+    assert raised_by(bug, by_key(patience.ForgetsTheSecondFailure)) is not None
+
+
+def test_a_pass_that_is_left_for_want_of_time_is_named_and_fails() -> None:
+    report = check_client(make_correct("http.client"), **{**COMPLETE, "complete": None}, max_seconds=0.01)
+    assert report.coverage[0].left
+    assert " left: " in str(report)
+    with pytest.raises(VerificationError, match=r"every single fault: \d+ of \d+ left: .* raise max_seconds="):
+        check_client(make_correct("http.client"), **COMPLETE, max_seconds=0.01)

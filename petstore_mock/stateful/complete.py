@@ -1,0 +1,74 @@
+"""The complete pass: every single fault, and then pairs of faults within one call.
+
+How this works: the directed scenarios play each single fault, and a run notes how many requests the client sent in that
+call. A second fault can matter only if the client sent a second request. So a client that never sends again meets no
+pairs. Faults of one operation and commit point after which the client sent the same number of requests count as one:
+the first of them is played with each second fault.
+"""
+
+from __future__ import annotations
+
+from petstore_mock.strategies.plans import planned  # needs Hypothesis
+from petstore_mock.strategies.scenarios import met
+
+# isort: split
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock import faults as kinds
+from petstore_mock.checks.scenario import Act, PlannedFault, Scenario
+from petstore_mock.core.fault_plan import operations_of
+from petstore_mock.stateful.directed import SEVERAL, quick_subjects, slow_faults
+from petstore_mock.stateful.profile import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from petstore_mock.checks.scenario import Step
+    from petstore_mock.faults import Fault
+    from petstore_mock.stateful.run import Options
+    from petstore_mock.strategies.scenarios import Blocks
+
+_END: Final = Act("cancel_faults")
+
+
+def single_faults(blocks: Blocks, options: Options) -> list[PlannedFault]:
+    """Return every plan of a single fault that a client should meet."""
+    return planned([*_quick(options), *slow_faults(options)], blocks.rows)
+
+
+def pairs(
+    singles: Iterable[PlannedFault], requests: Mapping[PlannedFault, int], options: Options
+) -> list[PlannedFault]:
+    """Return the plans of two faults within one call, for a client that sent so many requests after a single one."""
+    first: dict[tuple[str, str, int], PlannedFault] = {}
+    for plan in singles:
+        sent = requests.get(plan, 0)
+        if sent > 1 and len(plan.fault.parts) == 1:
+            first.setdefault((str(plan.on), plan.at, sent), plan)
+    plans: list[PlannedFault] = []
+    for plan in first.values():
+        seconds = [fault for fault in _quick(options) if plan.on in operations_of(fault) and len(fault.parts) == 1]
+        both = [kinds.sequence(plan.fault, fault) for fault in seconds]
+        plans += [PlannedFault(fault=fault, on=plan.on, times=None, at=plan.at) for fault in both]
+    return plans
+
+
+def scenarios(plans: Iterable[PlannedFault]) -> Iterator[Scenario]:
+    """Yield a scenario for each operation and commit point."""
+    groups: dict[tuple[str, str], list[PlannedFault]] = {}
+    for plan in plans:
+        groups.setdefault((str(plan.on), plan.at), []).append(plan)
+    for group in groups.values():
+        steps: list[Step] = [SEVERAL]
+        for plan in group:
+            steps += [*met(plan), _END]
+        yield Scenario(steps=tuple(steps))
+
+
+def coverage(subject: str, plans: Sequence[PlannedFault], requests: Mapping[PlannedFault, int]) -> Coverage:
+    return Coverage(subject, plans, [plan for plan in plans if plan not in requests])
+
+
+def _quick(options: Options) -> list[Fault]:
+    return list(chain.from_iterable(quick_subjects(options).values()))
