@@ -63,8 +63,8 @@ def _of_kind(kind: str, schema: dict[str, Any]) -> str:
         return _PLAIN[kind]
     members = schema.get("properties", {})
     if not members:
-        further = schema.get("additionalProperties", {})
-        return f"Record<string, {_type(further) if isinstance(further, dict) else 'never'}>"
+        further: Any = schema.get("additionalProperties", {})
+        return "Record<string, never>" if further is False else f"Record<string, {_type(further)}>"
     required = schema.get("required", ())
     texts = [f"{json.dumps(name)}{'' if name in required else '?'}: {_type(one)}" for name, one in members.items()]
     return f"{{ {'; '.join(texts)} }}"

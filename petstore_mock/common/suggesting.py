@@ -10,6 +10,7 @@ import difflib
 import re
 from functools import cache, wraps
 from inspect import Parameter, signature
+from itertools import filterfalse, product, starmap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
@@ -27,6 +28,7 @@ _ALIKE: Final = 0.8
 _SIMILAR: Final = 0.7
 # Letters; shorter words say too little.
 _SHORTEST_WORD: Final = 3
+_INNER: Final = re.compile(r"\.")
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 # Our name, then the words of responses, respx, requests-mock, pytest-httpserver, WireMock, msw, nock, moto,
 # unittest.mock and HTTP libraries. If several lines have a word, the first one whose name exists at a place counts.
@@ -243,47 +245,53 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
     by_fold: dict[str, str] = {}
     for other in known:
         by_fold.setdefault(_fold(other), other)
-    found = (by_fold[one] for one in _candidates(text, by_fold) if one in by_fold)
-    return next(found, None)
+    for candidate in _candidates(text, by_fold):
+        if candidate in by_fold:
+            return by_fold[candidate]
+    return None
 
 
 def _candidates(text: str, known: Mapping[str, str]) -> Iterator[str]:
     """Yield the folded names that a text may mean, the likeliest first; ``known`` has the names by folded name."""
-    whole, meanings = _fold(text), _meanings()
+    whole = _fold(text)
+    meanings = _meanings()
     yield whole
-    own = [other for other in known if "." not in other]
-    yield from difflib.get_close_matches(whole, own, n=1, cutoff=_ALIKE)
+    inner = set(filter(_INNER.search, known))
+    yield from difflib.get_close_matches(whole, known.keys() - inner, n=1, cutoff=_ALIKE)
     yield from meanings.get(whole, ())
     # ``last`` is part of ``journal.last``.
-    yield from (other for other in known if other.endswith(f".{whole}"))
+    for other in sorted(inner):
+        if other.endswith(f".{whole}"):
+            yield other
     # ``base_url`` has the word ``url``, and what a phrase is about stands at its end.
     words = _words(text)[::-1]
     if len(words) > 1:
         yield from words
-        yield from (meaning for word in words for meaning in meanings.get(word, ()))
+        for word in words:
+            yield from meanings.get(word, ())
     yield from _sharing(words, known)
     yield from difflib.get_close_matches(whole, known, n=1, cutoff=_SIMILAR)
 
 
 def _words(text: str) -> list[str]:
-    return [_fold(word) for word in _WORD.findall(text)]
+    return list(map(str.lower, _WORD.findall(text)))
 
 
 def _sharing(words: Iterable[str], known: Mapping[str, str]) -> list[str]:
     """Return the folded names that share words, or their beginnings: ``prob``, ``probability``; the likest first."""
-    long = [word for word in words if len(word) >= _SHORTEST_WORD]
-    asked = "".join(long)
+    asked = "".join(words)
     likeness: dict[str, tuple[int, float]] = {}
     for fold, name in known.items():
-        pairs = [(one, other) for one in long for other in _words(name)]
-        count = sum(other.startswith(one) or _begins(one, other) for one, other in pairs)
+        count = sum(starmap(_is_same_word, product(words, _words(name))))
         if count:
             likeness[fold] = count, difflib.SequenceMatcher(None, asked, fold).ratio()
     return sorted(likeness, key=likeness.__getitem__, reverse=True)
 
 
-def _begins(word: str, other: str) -> bool:
-    return len(other) >= _SHORTEST_WORD and word.startswith(other)
+def _is_same_word(word: str, other: str) -> bool:
+    """Return whether a word is the other one, or its beginning."""
+    short, long = sorted((word, other), key=len)
+    return len(short) >= _SHORTEST_WORD and long.startswith(short)
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
@@ -304,10 +312,11 @@ def guided(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            came_from_inside = error.__traceback__ is None or error.__traceback__.tb_next is not None
-            if came_from_inside:
-                raise
-            refuse_arguments(function, kwargs, error)
+            trace = error.__traceback__
+            # An error of the call itself has no frame of the function.
+            if trace is not None and trace.tb_next is None:
+                refuse_arguments(function, kwargs, error)
+            raise
 
     return call
 
@@ -319,18 +328,21 @@ def refuse_arguments(
     __tracebackhide__ = True
     forms: dict[str, str] = {}
     for one in signature(function).parameters.values():
-        if one.kind in _FORMS and one.name != "self":
-            forms[one.name] = _FORMS[one.kind].format(one.name)
-    unknown = [one for one in given if one not in forms]
-    callee = name or function.__qualname__.removesuffix(".__init__")
-    takes = f"it takes {', '.join(forms.values()) or 'no arguments'}"
-    if not unknown:
-        raise TypeError(f"{error}; {takes}") from None
-    raise TypeError(f"{callee}() has no argument {unknown[0]!r}{did_you_mean(unknown[0], forms)}; {takes}") from None
+        forms[one.name] = _FORMS.get(one.kind, "").format(one.name)
+    forms.pop("self", None)
+    words = ", ".join(filter(None, forms.values()))
+    takes = f"it takes {words}" if words else "it takes no arguments"
+    if not name:
+        name = function.__qualname__.removesuffix(".__init__")
+    for argument in given:
+        if argument not in forms:
+            hint = did_you_mean(argument, forms)
+            raise TypeError(f"{name}() has no argument {argument!r}{hint}; {takes}") from None
+    raise TypeError(f"{error}; {takes}") from None
 
 
 # How a message shows an argument that a call may name.
-_FORMS: Final = {Parameter.POSITIONAL_OR_KEYWORD: "{}", Parameter.KEYWORD_ONLY: "{}="}
+_FORMS: Final[Mapping[object, str]] = {Parameter.POSITIONAL_OR_KEYWORD: "{}", Parameter.KEYWORD_ONLY: "{}="}
 
 
 # Attributes
@@ -344,9 +356,9 @@ def helpful(**parts: type) -> Callable[[T], T]:
     """
 
     def decorate(public: T) -> T:
-        for name, member in tuple(vars(public).items()):
-            is_public = name == "__init__" or not name.startswith("_")
-            if is_public and isinstance(member, FunctionType):
+        for name in ("__init__", *_public_names(vars(public))):
+            member = vars(public).get(name)
+            if isinstance(member, FunctionType):
                 setattr(public, name, guided(member))
         return readable(**parts)(public)
 
@@ -368,7 +380,7 @@ def readable(**parts: type) -> Callable[[T], T]:
     return decorate
 
 
-def no_attribute(owner: object, name: str, parts: Mapping[str, type] | None = None) -> AttributeError:
+def no_attribute(owner: object, name: str, parts: Mapping[str, type]) -> AttributeError:
     """Return the error for an attribute that an object does not have."""
     if hasattr(type(owner), name):
         # A property of this name raised an AttributeError, which Python has dropped.
@@ -377,8 +389,10 @@ def no_attribute(owner: object, name: str, parts: Mapping[str, type] | None = No
     if name.startswith("_"):
         return AttributeError(words)
     own = _public_names({*dir(type(owner)), *getattr(owner, "__dict__", ())})
-    inner = [f"{part}.{one}" for part, cls in (parts or {}).items() for one in _public_names(dir(cls))]
-    return AttributeError(words + _offer(name, [*own, *inner], own))
+    known = [*own]
+    for part, cls in parts.items():
+        known += map(f"{part}.{{}}".format, _public_names(dir(cls)))
+    return AttributeError(words + _offer(name, known, own))
 
 
 def of_module(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
@@ -386,16 +400,23 @@ def of_module(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
 
     def missing(name: str) -> NoReturn:
         __tracebackhide__ = True
-        offer = "" if name.startswith("_") else _offer(name, names, names)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}{offer}")
+        words = f"module {module!r} has no attribute {name!r}"
+        if not name.startswith("_"):
+            words += _offer(name, names, names)
+        raise AttributeError(words)
 
     return missing
 
 
 def _public_names(names: Iterable[str]) -> list[str]:
-    return sorted(name for name in names if not name.startswith("_"))
+    return sorted(filterfalse(_is_private, names))
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_")
 
 
 def _offer(name: str, known: Iterable[str], shown: Iterable[str]) -> str:
     """Return the nearest name, or all names that are shown if none is near."""
-    return did_you_mean(name, known) or f" (it has {', '.join(shown)})"
+    hint = did_you_mean(name, known)
+    return hint or f" (it has {', '.join(shown)})"
