@@ -186,7 +186,7 @@ def sentences() -> Iterator[tuple[str, str]]:
     lines = page[page.index("This document covers") :].splitlines()
     section = ""
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        if heading := re.match(r"#+ (\d(?:\.\d)?)", line):
+        if heading := re.match(r"#+ (\d+(?:\.\d+)?)", line):
             section = heading[1]
         if line.startswith("#") or "|---" in line + following or line in {"", "- Responses:"}:
             continue

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.kinds import allows_null, kind_of
 from petstore_mock.interface.schemas import names, properties, schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, OPERATIONS
 
@@ -61,7 +61,8 @@ def _type(rules: Mapping[str, Any]) -> str:
         return named or _literal(rules["enum"])
     if rules.get("type") == "array":
         return f"list[{_type(rules.get('items', {}))}]"
-    return kind_of(rules).static
+    kind = kind_of(rules).static
+    return f"{kind} | None" if allows_null(rules) else kind
 
 
 def _literal(names: Iterable[str]) -> str:

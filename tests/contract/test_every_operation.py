@@ -20,10 +20,14 @@ class Operation(NamedTuple):
     path: str
     body: bytes | None
     success: int
+    examples: dict[str, Any]  # the values of the parameters in the path, by name
+
+    def target(self, pet_id: object = 1) -> str:
+        return f"/v1{self.path.format_map({**self.examples, 'petId': pet_id})}"
 
     def call(self, client: Client, pet_id: object = 1) -> Response:
         fields = () if self.body is None else (JSON,)
-        return client.authed(self.method, f"/v1{self.path.format(petId=pet_id)}", self.body, *fields)
+        return client.authed(self.method, self.target(pet_id), self.body, *fields)
 
 
 def _operations() -> Iterator[Operation]:
@@ -34,7 +38,9 @@ def _operations() -> Iterator[Operation]:
             if "requestBody" in row:
                 (example,) = row["requestBody"]["content"]["application/json"]["examples"].values()
                 body = json.dumps(example["value"]).encode()
-            yield Operation(row["operationId"], method.upper(), path, body, int(min(row["responses"])))
+            in_path = [one for one in row["parameters"] if one["in"] == "path"]
+            examples = {one["name"]: one["examples"]["first"]["value"] for one in in_path}
+            yield Operation(row["operationId"], method.upper(), path, body, int(min(row["responses"])), examples)
 
 
 OPERATIONS = [*_operations()]
@@ -56,10 +62,20 @@ def test_only_unsafe_methods_change_animals(client: Client, operation: Operation
 def test_operation_keeps_nothing_if_a_fault_meets_it_before_the_commit(client: Client, operation: Operation) -> None:
     pets = client.petstore.seed_many(2)
     with client.petstore.inject(faults.wrong_content_type(), on=operation.name, at="before_commit", times=1):
-        target = f"/v1{operation.path.format(petId=1)}"
-        client.bare(operation.method, target, [*client.petstore.headers.items(), JSON], operation.body)
+        client.bare(operation.method, operation.target(), [*client.petstore.headers.items(), JSON], operation.body)
     assert client.petstore.pets == pets
     assert client.last.executed is (operation.method == "GET")
+
+
+@each
+def test_operation_requires_a_valid_key(client: Client, operation: Operation) -> None:
+    """For malformed keys see test_http_rules.py. §5"""
+    pets = client.petstore.seed_many(2)
+    for key, condition in (([], "missing_key"), ([("Authorization", "Bearer wrong")], "unknown_key")):
+        response = client.send(operation.method, operation.target(), [JSON, *key], operation.body)
+        assert (response.status, response.json()["code"], client.refusal) == (401, "unauthorized", condition)
+        assert (client.last.section, client.last.executed, client.last.is_violation) == ("5", False, True)
+    assert client.petstore.pets == pets
 
 
 @each_of_one_animal

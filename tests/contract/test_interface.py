@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import data_cases
-from tests.client import JSON, REX, Client, Response
+from tests.client import JSON, Client, Response
 from tests.contract.conftest import Serve
 
 STATUSES = ("available", "pending", "sold")
@@ -165,17 +165,6 @@ def test_get_is_served_until_the_last_second_before_its_removal(client: Client) 
 
 
 # §5
-
-
-def test_every_operation_requires_a_valid_key(client: Client) -> None:
-    """For malformed keys see test_http_rules.py."""
-    client.petstore.seed()
-    for key, condition in (([], "missing_key"), ([("Authorization", "Bearer wrong")], "unknown_key")):
-        for method, target, body in (("GET", "/v1/pets", None), ("POST", "/v1/pets", REX), ("GET", "/v1/pets/1", None)):
-            response = client.send(method, target, [JSON, *key], body)
-            assert (response.status, response.json()["code"], client.refusal) == (401, "unauthorized", condition)
-            assert (client.last.section, client.last.executed, client.last.is_violation) == ("5", False, True)
-    assert len(client.petstore.pets) == 1
 
 
 def test_fakes_share_nothing(serve: Serve) -> None:

@@ -321,7 +321,8 @@ def test_each_json_form_on_the_page_of_faults_is_a_fault() -> None:
 def test_the_page_of_the_interface_has_the_words_of_the_specification() -> None:
     """Change the page only if the specification changes. Then put the new digest in ``tests/sentences.py``."""
     words = "\n".join(f"{section} {text}" for section, text in sentences())
-    assert sha256(words.encode()).hexdigest()[:16] == DIGEST
+    digest = sha256(words.encode()).hexdigest()[:16]
+    assert digest == DIGEST, f"the page has changed: its digest is {digest}"
 
 
 @pytest.mark.parametrize(

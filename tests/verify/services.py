@@ -348,11 +348,13 @@ def cached(turn_of: int) -> Change:
         nonlocal number
         number += 1
         if turn.name == "list" and turn.status == 200:
-            since, document = kept.get(turn.query, (-turn_of, None))
+            own = sorted(f"{name}: {value}" for name, value in turn.environ.items() if name.startswith("HTTP_X_"))
+            asked = " ".join([turn.query, *own])
+            since, document = kept.get(asked, (-turn_of, None))
             if number - since < turn_of:
                 turn.document = document
             else:
-                kept[turn.query] = number, turn.document
+                kept[asked] = number, turn.document
 
     return change
 

@@ -57,6 +57,8 @@ def _cited(section: str, name: str, before: str, after: str) -> Passage | None:
         return main
     quotation = re.match(r": ([^)]+)", after)
     quoted = quotation[1] if quotation else ""
+    if exact := [one for one in passages if one.text == quoted]:
+        return exact[0]
     words = _words(quoted or before + after)
     counts = Counter(word for one in passages for word in _words(one.text))
 

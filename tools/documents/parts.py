@@ -106,6 +106,8 @@ def machine_example() -> str:
     )
     files = {"shop.py": _block("# shop.py"), "hasty.py": _block("# hasty.py"), "test_shop.py": test}
     output = _run_pytest(files, "--hypothesis-seed=0")
+    if "The name of the rule is 'create sent again'" not in output:
+        raise SystemExit(f"expected the bug of HastyClient; got {output}")
     lines = [line[1:].removeprefix("       ").rstrip() for line in output.splitlines() if line.startswith("E ")]
     return f"```text\n{_steady_times(chr(10).join(lines))}\n```"
 
