@@ -66,9 +66,7 @@ def shape_of(verb: Verb) -> Shape:
     """Return the schemas of a verb, derived from the signature of its function."""
     hints = hints_of(verb.function, include_extras=True)
     target, *parameters = signature(verb.function).parameters.values()
-    roles = {parameter.name: _role_of(hints[parameter.name]) for parameter in parameters}
-    added = {name: role for name, role in roles.items() if role is not None}
-    sent, required = _sent_by_clients([one for one in parameters if one.name not in added], hints)
+    added, sent, required = _arguments_of(parameters, hints)
     path = {name: sent.pop(name) for name in _PLACEHOLDER.findall(verb.path)}
     query, body = sent, _closed({})
     has_members = bool(sent) and verb.method not in {"GET", "DELETE"}
@@ -87,19 +85,24 @@ def shape_of(verb: Verb) -> Shape:
     )
 
 
-def _sent_by_clients(parameters: Iterable[Parameter], hints: Mapping[str, Any]) -> tuple[dict[str, Schema], list[str]]:
-    """Return the schemas of the arguments that clients send, and the names of the required ones."""
+def _arguments_of(
+    parameters: Iterable[Parameter], hints: Mapping[str, Any]
+) -> tuple[dict[str, Added], dict[str, Schema], list[str]]:
+    """Return the roles of the arguments that the door adds, the schemas of the others, and the required names."""
+    added: dict[str, Added] = {}
     sent: dict[str, Schema] = {}
     required: list[str] = []
     for parameter in parameters:
         name, hint = parameter.name, hints[parameter.name]
-        if parameter.kind is Parameter.VAR_KEYWORD:
+        role = _role_of(hint)
+        if role is not None:
+            added[name] = role
+        elif parameter.kind is Parameter.VAR_KEYWORD:
             sent |= _members(get_args(hint)[0])
-            continue
-        sent[name] = schema(hint)
-        if parameter.default is Parameter.empty:
-            required.append(name)
-    return sent, required
+        else:
+            sent[name] = schema(hint)
+            required += [name] if parameter.default is Parameter.empty else []
+    return added, sent, required
 
 
 def _role_of(hint: object) -> Added | None:

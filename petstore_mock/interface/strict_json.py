@@ -149,12 +149,14 @@ def _look_into(container: _Container, steps: tuple[str | int, ...], repeated: Vi
         _refuse(_TOO_DEEP)
     if isinstance(container, RepeatedMembers):
         repeated.fill(container.names, partial(_repeated, container, steps))
-    members = container.items() if isinstance(container, dict) else enumerate(container)
+    members: Iterable[tuple[str | int, JsonValue]] = enumerate(container)
+    if isinstance(container, dict):
+        members = container.items()
     for step, part in members:
         if isinstance(step, str):
             _look_through(step, steps, repeated)
         # A body can have thousands of numbers, and a call for each takes most of the time.
-        if isinstance(part, (str, list, dict)):
+        if not isinstance(part, (int, float)):
             _look_through(part, (*steps, step), repeated)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from json import dumps
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
@@ -22,6 +23,7 @@ from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.strict_json import copy_json, read_integer
 from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
+from petstore_mock.journal.exchange import faults_met, row_of
 from petstore_mock.journal.matching import (
     NOT_SENT,
     has_matcher,
@@ -86,8 +88,9 @@ class Criteria:
 
     def claim_of(self, times: str) -> str:
         """Return what an assertion expects, keys masked: ``expected getPet 2 times with petId=1``."""
+        claim = f"expected {self.operation or 'a request'} {times}"
         words = ", ".join(f"{name}={_show(name, value)}" for name, value in self.asked.items())
-        return f"expected {self.operation or 'a request'} {times}{f' with {words}' if words else ''}"
+        return f"{claim} with {words}" if words else claim
 
     def shown(self) -> dict[str, Any]:
         """Return the criteria as JSON values by name; keys in header fields and parameters are masked."""
@@ -125,8 +128,10 @@ class Criteria:
     def _reads_body(self, name: str, exchange: Exchange) -> bool:
         if name in {"json", "body"}:
             return True
-        operation = OPERATIONS.get(exchange.operation or "")
-        return operation is not None and name in _places(operation) and self._is_in_body(name, operation)
+        operation = row_of(exchange)
+        if operation is None or name not in _places(operation):
+            return False
+        return self._is_in_body(name, operation)
 
     def _is_in_body(self, name: str, operation: Operation) -> bool:
         is_http_status = name in GENERAL and is_integer(self._wanted[name])
@@ -194,7 +199,8 @@ def _require_argument(operation: str | None, name: str, value: object) -> None:
     rules = _rules(having[0], name)
     choices = rules.get("enum")
     if choices and isinstance(value, str):
-        words, hint = f"one of {', '.join(map(str, choices))}", did_you_mean(value, map(str, choices))
+        names = [*map(str, choices)]
+        words, hint = f"one of {', '.join(names)}", did_you_mean(value, names)
     else:
         words, hint = f"a value of type {rules.get('type')}", ""
     place = "json" if _places(having[0])[name] == "body" else "query or path"
@@ -219,11 +225,13 @@ def _may_equal(value: object, rules: Schema, place: str) -> bool:
 
 
 def _is_of(value: object, kind: str) -> bool:
-    return isinstance(value, _PYTHON.get(kind, (object,))) and (kind == "boolean") == isinstance(value, bool)
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _PYTHON.get(kind, (object,)))
 
 
 def _argument(exchange: Exchange, name: str, wanted: object) -> object:
-    operation = OPERATIONS.get(exchange.operation or "")
+    operation = row_of(exchange)
     if operation is None:
         raise ValueError("the request has no such argument")
     place = _places(operation).get(name)
@@ -232,12 +240,11 @@ def _argument(exchange: Exchange, name: str, wanted: object) -> object:
     if place == "body":
         return _member(_json(exchange), name)
     text = _text(exchange, operation, place, name)
-    if is_predicate(wanted):
-        return _number(text) if _rules(operation, name).get("type") == "integer" else text
-    if is_matcher(wanted):
-        return text
-    wanted_text = wanted if isinstance(wanted, str) else dumps(wanted, default=str)
-    return wanted if text == wanted_text else text
+    if not is_matcher(wanted):
+        wanted_text = wanted if isinstance(wanted, str) else dumps(wanted, default=str)
+        return wanted if text == wanted_text else text
+    is_number = is_predicate(wanted) and _rules(operation, name).get("type") == "integer"
+    return _number(text) if is_number else text
 
 
 def _member(body: object, name: str) -> object:
@@ -257,7 +264,11 @@ def _text(exchange: Exchange, operation: Operation, place: str, name: str) -> An
         return _query(exchange).get(name, NOT_SENT)
     if place == "path":
         return operation.path_values(exchange.target).get(name, NOT_SENT)
-    values = exchange.request.values(name)
+    return _joined(exchange.request.values(name))
+
+
+def _joined(values: list[str]) -> object:
+    """Return the values of a header field as one (RFC 9110 §5.2)."""
     return ", ".join(values) if values else NOT_SENT
 
 
@@ -284,6 +295,7 @@ def _parameter(value: Any) -> Any:  # noqa: ANN401  # a text, a list, or a match
     if is_matcher(value):
         return value
     items = value if is_array(value) else [value]
+    # A member of an enumeration of texts is a text, and str() shows its name.
     texts = [item if isinstance(item, str) or is_matcher(item) else str(item) for item in items]
     return texts[0] if len(texts) == 1 else texts
 
@@ -297,12 +309,12 @@ def _header(values: list[str], wanted: object) -> object:
     for value in values:
         if meets(value, wanted):
             return value
-    return ", ".join(values) if values else NOT_SENT
+    return _joined(values)
 
 
 def _fault(exchange: Exchange, wanted: object) -> object:
     """Return the kind of the fault that is wanted, if the request met it; else the fault that it met."""
-    met = [fault.kind for fault in (exchange.fault, exchange.delayed_by) if fault is not None]
+    met = [fault.kind for fault in reversed(faults_met(exchange))]
     if is_matcher(wanted):
         return next((kind for kind in met if meets(kind, wanted)), NOT_SENT)
     return wanted if wanted in met else exchange.fault
@@ -314,15 +326,20 @@ def _condition(exchange: Exchange, wanted: object) -> object:
     return exchange.condition.name
 
 
+def _attribute(name: str) -> Callable[[Exchange, object], object]:
+    read = attrgetter(name)
+    return lambda exchange, _: read(exchange)
+
+
 # Each function returns the value to compare; its ValueError says why the request has none.
 GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
-    "status": lambda exchange, _: exchange.status,
+    "status": _attribute("status"),
     "json": _json,
-    "body": lambda exchange, _: exchange.body,
+    "body": _attribute("body"),
     "query": _query,
     "headers": _headers,
-    "method": lambda exchange, _: exchange.method,
-    "path": lambda exchange, _: exchange.path,
+    "method": _attribute("method"),
+    "path": _attribute("path"),
     "fault": _fault,
     "condition": _condition,
 }
@@ -393,7 +410,9 @@ def _is_no_parameter(value: object) -> bool:
 
 def _headers_value(name: str, value: Mapping[object, Any]) -> Mapping[object, Any]:
     for field, wanted in value.items():
-        if not isinstance(field, str) or not (isinstance(wanted, str) or is_matcher(wanted)):
+        is_text = isinstance(field, str) and isinstance(wanted, str)
+        is_matched = isinstance(field, str) and is_matcher(wanted)
+        if not (is_text or is_matched):
             refuse(f"expected {name} as {TYPES[name][0]}; got {_show(name, value)}")
         require_comparable(name, wanted)
     return value

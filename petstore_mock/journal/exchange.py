@@ -14,7 +14,7 @@ from petstore_mock.common.suggesting import readable
 from petstore_mock.http.cors import hidden_from
 from petstore_mock.http.request import ApiRequest, Headers
 from petstore_mock.http.response import Response
-from petstore_mock.interface.table import OPERATIONS, Sentence, sentence_about
+from petstore_mock.interface.table import OPERATIONS, Operation, Sentence, sentence_about
 from petstore_mock.interface.violations import Described, in_words
 from petstore_mock.journal.masks import masked_request, masked_response, masked_value, masked_violation
 
@@ -285,8 +285,11 @@ class Exchange:
     @property
     def where(self) -> str:
         """A space and the section, such as ``(§4.1)`` or ``(RFC 9110 §15.5.6)``; empty without a section."""
-        section = self.section or ""
-        return f" ({'' if section.startswith('RFC') else '§'}{section})" if section else ""
+        section = self.section
+        if not section:
+            return ""
+        sign = "" if section.startswith("RFC") else "§"
+        return f" ({sign}{section})"
 
     @property
     def reason(self) -> str:
@@ -294,31 +297,40 @@ class Exchange:
         if self.violations:
             return self.masked(in_words(self.violations, self.omitted))
         if self.condition is not None:
-            return self.masked(f"{self.condition.message}{f': {self.detail}' if self.detail else ''}")
-        return self.masked(f"fault {self.fault}") if self.fault is not None else ""
+            more = f": {self.detail}" if self.detail else ""
+            return self.masked(f"{self.condition.message}{more}")
+        return "" if self.fault is None else self.masked(f"fault {self.fault}")
 
     @property
     def why(self) -> str:
         """The fault and the condition of the refusal: ``fault delay(0.2); absent_pet (§7)``."""
-        parts = [f"fault {self.fault}"] if self.fault is not None else []
-        parts += [f"{self.condition.name}{self.where}"] if self.condition is not None else []
+        parts: list[str] = []
+        if self.fault is not None:
+            parts.append(f"fault {self.fault}")
+        if self.condition is not None:
+            parts.append(f"{self.condition.name}{self.where}")
         return self.masked("; ".join(parts))
 
     @property
     def loss(self) -> str:
         """Say that the fake executed the operation and its response got lost, or return an empty text."""
         is_lost = self.status is None and not self.in_flight
-        if not is_lost or not self.executed or self.operation is None:
+        return f"{self._done}, but the response was lost" if is_lost and self._done else ""
+
+    @property
+    def _done(self) -> str:
+        """What the operation did, in a word; empty if it did not run, or if its effect was not kept."""
+        row = row_of(self) if self.executed else None
+        if row is None:
             return ""
-        done = "committed" if OPERATIONS[self.operation].commits else "executed"
-        return f"{done}, but the response was lost"
+        return "committed" if row.commits else "executed"
 
     @property
     def decision(self) -> str:
         """The fake's decision in a few words: ``committed, fault reset()``, ``refused, invalid_body (§2)``."""
         parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
-        if self.executed and self.operation is not None:
-            parts.append("committed" if OPERATIONS[self.operation].commits else "executed")
+        if self._done:
+            parts.append(self._done)
         if self.condition is not None:
             parts.append("refused")
         if self.by_expectation:
@@ -361,6 +373,16 @@ def masked(exchange: Exchange, *, with_bodies: bool = True) -> Exchange:
     copy.fault = masked_value(exchange.fault, keys)
     copy.delayed_by = masked_value(exchange.delayed_by, keys)
     return copy
+
+
+def row_of(exchange: Exchange) -> Operation | None:
+    """Return the row of the operation that the route found."""
+    return OPERATIONS.get(exchange.operation or "")
+
+
+def faults_met(exchange: Exchange) -> list[Fault]:
+    """Return the faults that a request met, in order."""
+    return [fault for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
 
 
 def text_of(content: bytes) -> str | None:

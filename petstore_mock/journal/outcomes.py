@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.guards import is_array
 from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.interface.table import OPERATIONS, Operation
+from petstore_mock.journal.exchange import faults_met, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,9 +20,10 @@ _OPTIONAL: Final = [name for name in properties("Pet") if name not in schema("Pe
 
 
 def _documented(operation: Operation) -> tuple[str, ...]:
-    fields = _OPTIONAL if operation.response else ()
-    states = [f" {name} {state}" for name in fields for state in ("present", "absent")]
-    return (*(f"{operation.success}{state}" for state in ("", *states)), *map(str, sorted(operation.errors)))
+    outcomes = [str(operation.success)]
+    for name in _OPTIONAL if operation.response else ():
+        outcomes += [f"{operation.success} {name} present", f"{operation.success} {name} absent"]
+    return (*outcomes, *map(str, sorted(operation.errors)))
 
 
 OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -31,19 +33,21 @@ OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
 
 def outcomes_of(exchange: Exchange) -> list[str]:
     """Return the outcomes that the client saw in an exchange, and its faults, such as ``fault reset``."""
-    faults = [fault for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
-    return [*(f"fault {fault.kind}" for fault in faults), *_documented_outcomes(exchange)]
+    outcomes = [f"fault {fault.kind}" for fault in faults_met(exchange)]
+    return outcomes + _documented_outcomes(exchange)
 
 
 def _documented_outcomes(exchange: Exchange) -> list[str]:
-    operation = OPERATIONS.get(exchange.operation or "")
+    operation = row_of(exchange)
     if operation is None or exchange.status not in operation.statuses:
         return []
     if exchange.fault is not None and exchange.fault.breaks_contract:
         return []
+    outcomes = [str(exchange.status)]
     has_body = bool(exchange.response_body) and not exchange.cut_response
-    states = _states(exchange) if has_body and exchange.status == operation.success else []
-    return [str(exchange.status), *(f"{exchange.status} {state}" for state in states)]
+    if has_body and exchange.status == operation.success:
+        outcomes += [f"{exchange.status} {state}" for state in _states(exchange)]
+    return outcomes
 
 
 def _states(exchange: Exchange) -> list[str]:

@@ -26,6 +26,11 @@ from petstore_mock.journal.exchange import Exchange, masked, text_of
 # For each member: its type, which the door documents, and the attribute or function that returns its value.
 Members = dict[str, tuple[object, str | Callable[[Any], Any]]]
 
+
+def _received(violation: Violation) -> str | None:
+    return violation.received if violation.has_value else None
+
+
 _OF_VIOLATION: Final[Members] = {
     "section": (str, "sentence.section"),
     "field": (str, "path"),  # such as body.name, query.limit, Authorization or path
@@ -33,7 +38,7 @@ _OF_VIOLATION: Final[Members] = {
     "sentence": (str, "sentence.text"),  # the sentence of the interface
     "rule": (str | None, "rule"),  # a keyword of JSON Schema or our own; None for other violations, such as a wrong key
     "expected": (str, "expected"),
-    "value": (str | None, lambda one: one.received if one.has_value else None),  # a description; None without a value
+    "value": (str | None, _received),  # a description; None without a value
     "subject": (str, "subject"),
 }
 if TYPE_CHECKING:
@@ -47,10 +52,11 @@ else:
 
 
 def _data(members: Members, original: object) -> dict[str, Any]:
-    return {
-        name: attrgetter(source)(original) if isinstance(source, str) else source(original)
-        for name, (_, source) in members.items()
-    }
+    data: dict[str, Any] = {}
+    for name, (_, source) in members.items():
+        read = attrgetter(source) if isinstance(source, str) else source
+        data[name] = read(original)
+    return data
 
 
 # The ``field`` of a violation that breaks no rule, by the name or subject of its condition; else "request".
@@ -62,8 +68,64 @@ _FIELD_OF: Final = {
 }  # fmt: skip
 
 
+def _at(exchange: Exchange) -> str:
+    return iso(exchange.timestamp)
+
+
+def _state(exchange: Exchange) -> str:
+    return "in flight" if exchange.in_flight else "done"
+
+
+def _query(exchange: Exchange) -> dict[str, list[str]]:
+    return parse_qs(exchange.target.partition("?")[2], keep_blank_values=True)
+
+
+def _body_text(exchange: Exchange) -> str | None:
+    return text_of(exchange.body)
+
+
+def _body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+    return _json_of(_body_text(exchange))
+
+
+def _body_base64(exchange: Exchange) -> str | None:
+    return _base64(exchange.body)
+
+
+def _response_text(exchange: Exchange) -> str | None:
+    return text_of(exchange.response_body)
+
+
+def _response_base64(exchange: Exchange) -> str | None:
+    return _base64(exchange.response_body)
+
+
 def _base64(content: bytes) -> str | None:
     return None if text_of(content) is not None else b64encode(content).decode("ascii")
+
+
+def _fault(exchange: Exchange) -> str | None:
+    return None if exchange.fault is None else str(exchange.fault)
+
+
+def _fault_data(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+    return None if exchange.fault is None else exchange.fault.to_data()
+
+
+def _delayed_by(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+    return None if exchange.delayed_by is None else exchange.delayed_by.to_data()
+
+
+def _duration(exchange: Exchange) -> float:
+    return round(exchange.duration * 1000, 3)
+
+
+def _condition(exchange: Exchange) -> str | None:
+    return None if exchange.condition is None else exchange.condition.name
+
+
+def _condition_status(exchange: Exchange) -> int | None:
+    return None if exchange.condition is None else exchange.condition.status
 
 
 def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
@@ -77,7 +139,7 @@ def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
 
 
 def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
-    text = text_of(exchange.response_body)
+    text = _response_text(exchange)
     value = _json_of(text)
     return (text or None) if value is None else value
 
@@ -94,39 +156,39 @@ def _violations(exchange: Exchange) -> list[dict[str, Any]]:
 # Each function gets an exchange whose keys are masked.
 _OF_EXCHANGE: Final[Members] = {
     "number": (int, "number"),
-    "at": (str, lambda one: iso(one.timestamp)),  # by the fake's clock
-    "state": (str, lambda one: "in flight" if one.in_flight else "done"),
+    "at": (str, _at),  # by the fake's clock
+    "state": (str, _state),
     "method": (str, "method"),
     "target": (str, "target"),  # as sent
     "path": (str, "path"),  # from /v1 on
-    "query": (dict[str, list[str]], lambda one: parse_qs(one.target.partition("?")[2], keep_blank_values=True)),
+    "query": (dict[str, list[str]], _query),
     "headers": (dict[str, str], "headers"),
     "fields": (list[list[str]], "fields"),  # as sent, in order
-    "body": (Any, lambda one: _json_of(text_of(one.body))),
-    "body_text": (str | None, lambda one: text_of(one.body)),  # as sent
-    "body_base64": (str | None, lambda one: _base64(one.body)),  # if it is not UTF-8
+    "body": (Any, _body),
+    "body_text": (str | None, _body_text),  # as sent
+    "body_base64": (str | None, _body_base64),  # if it is not UTF-8
     "body_size": (int, "body_size"),
     "body_cut": (int, "cut_request"),  # bytes of the body that the journal does not keep
     "status": (int | None, "status"),
     "response_headers": (dict[str, str], "response_headers"),
     "response_fields": (list[list[str]], "response_fields"),
     "response_body": (Any, _response_body),  # the JSON value, or text
-    "response_body_text": (str | None, lambda one: text_of(one.response_body)),
-    "response_body_base64": (str | None, lambda one: _base64(one.response_body)),
+    "response_body_text": (str | None, _response_text),
+    "response_body_base64": (str | None, _response_base64),
     "response_size": (int, "response_size"),
     "response_body_cut": (int, "cut_response"),  # bytes of the body that the journal does not keep
     "operation": (str | None, "operation"),
-    "fault": (str | None, lambda one: one.fault and str(one.fault)),
-    "fault_data": (Any, lambda one: one.fault and one.fault.to_data()),  # as planned
-    "delayed_by": (Any, lambda one: one.delayed_by and one.delayed_by.to_data()),
+    "fault": (str | None, _fault),
+    "fault_data": (Any, _fault_data),  # as planned
+    "delayed_by": (Any, _delayed_by),
     "executed": (bool, "executed"),
     "outcome": (str | None, "outcome"),
-    "duration_ms": (float, lambda one: round(one.duration * 1000, 3)),
+    "duration_ms": (float, _duration),
     "violations": (list[ViolationData], _violations),
     "omitted": (int, "omitted"),
     "expected": (bool, "expected"),
-    "condition": (str | None, lambda one: one.condition and one.condition.name),
-    "condition_status": (int | None, lambda one: one.condition and one.condition.status),
+    "condition": (str | None, _condition),
+    "condition_status": (int | None, _condition_status),
     "detail": (str, "detail"),
     "decision": (str, "decision"),
     "reason": (str, "reason"),

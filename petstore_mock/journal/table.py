@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.values import counted
 from petstore_mock.journal.curl import curl_line
-from petstore_mock.journal.exchange import masked
+from petstore_mock.journal.exchange import faults_met, masked
 from petstore_mock.journal.text import violation_text
 
 if TYPE_CHECKING:
@@ -118,24 +118,27 @@ def _kind(exchange: Exchange) -> str:
         return "refused"
     if exchange.status is None and not exchange.in_flight:
         return "lost"
-    if exchange.fault is not None or exchange.delayed_by is not None:
+    if faults_met(exchange):
         return "fault"
-    return "quiet" if exchange.condition is None and (exchange.status or 400) < 400 else "other"
+    is_success = (exchange.status or 400) < 400
+    return "quiet" if is_success and exchange.condition is None else "other"
 
 
 def _row(exchange: Exchange, kind: str, first: Exchange) -> str:
+    number = exchange.number
     response = f"no response: {exchange.result}" if kind == "lost" else exchange.result
-    since = ""
-    if exchange.number != first.number:
+    took = _in_words(exchange.duration)
+    if number != first.number:
         elapsed = _in_words(exchange.request.started - first.request.started)
-        since = f' <span class="faint">{elapsed} after request {first.number}</span>'
-    return (
-        f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
-        f'<th scope="row">{exchange.number}</th>'
-        f"<td><code>{quoted(exchange.request_line)}</code>{_details(exchange)}</td>"
-        f'<td>{quoted(cut(_service(exchange), _LONGEST_NOTE))}</td><td class="response">{quoted(response)}</td>'
-        f"<td>{_in_words(exchange.duration)}{since}</td></tr>\n"
-    )
+        took += f' <span class="faint">{elapsed} after request {first.number}</span>'
+    cells = [
+        f'<tr class="{kind}" id="request-{number}" data-number="{number}"><th scope="row">{number}</th>',
+        f"<td><code>{quoted(exchange.request_line)}</code>{_details(exchange)}</td>",
+        f"<td>{quoted(cut(_service(exchange), _LONGEST_NOTE))}</td>",
+        f'<td class="response">{quoted(response)}</td>',
+        f"<td>{took}</td></tr>\n",
+    ]
+    return "".join(cells)
 
 
 def _in_words(seconds: float) -> str:
@@ -149,7 +152,8 @@ def _service(exchange: Exchange) -> str:
     """Return the operation and the decision in words, with the reason of a refusal or the sentence of a fault."""
     words = f"{exchange.operation or 'no operation'}: {exchange.decision}"
     if exchange.condition is not None:
-        return f"{words}: {exchange.reason}{'; expected by the test' if exchange.expected else ''}"
+        expected = "; expected by the test" if exchange.expected else ""
+        return f"{words}: {exchange.reason}{expected}"
     return words if exchange.fault is None else f"{words}: {exchange.fault.row.sentence}"
 
 

@@ -16,6 +16,7 @@ from petstore_mock.journal.curl import curl_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from petstore_mock.interface.table import Sentence
     from petstore_mock.journal.exchange import Exchange
 
 _WIDEST: Final = 60  # characters of a column; a longer cell shifts only its own line
@@ -30,7 +31,9 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
     known = list(exchanges)
     newest = known[-_LINES:]
     gone = newest[0].number - 1 if newest else 0
-    lines = [f"left out: {counted(gone, 'earlier request')}"] if gone else []
+    lines: list[str] = []
+    if gone:
+        lines.append(f"left out: {counted(gone, 'earlier request')}")
     lines += request_lines(newest) or ["no requests"]
     lines += map(printable, notes)
     broken = _by_rules(exchange for exchange in known if exchange.is_violation and not exchange.expected)
@@ -63,24 +66,20 @@ def _by_rules(violations: Iterable[Exchange]) -> list[list[Exchange]]:
 
 def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
     """Return a line for each request: number, request, result, milliseconds, operation, and reason, in columns."""
-    rows = [
-        (
-            f"{one.number}",
-            one.request_line,
-            one.result,
-            f"{one.duration * 1000:.1f} ms",
-            "httpserver" if one.by_expectation else one.operation or "-",
-            _remarks(one),
-        )
-        for one in exchanges
-    ]
+    rows = [_cells(exchange) for exchange in exchanges]
     widths = [min(max(map(len, column)), _WIDEST) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
+def _cells(exchange: Exchange) -> tuple[str, ...]:
+    operation = "httpserver" if exchange.by_expectation else exchange.operation
+    took = f"{exchange.duration * 1000:.1f} ms"
+    return (str(exchange.number), exchange.request_line, exchange.result, took, operation or "-", _remarks(exchange))
+
+
 def _remarks(exchange: Exchange) -> str:
     """Return why a request was refused or faulted, and what the reader of the journal should know about it."""
-    remarks = [remark for remark in (exchange.loss, cut(printable(exchange.why), _SHOWN)) if remark]
+    remarks = [*filter(None, (exchange.loss, cut(printable(exchange.why), _SHOWN)))]
     if exchange.is_violation and exchange.expected:
         remarks.append("expected by the test")
     if exchange.cut_body:
@@ -95,21 +94,33 @@ def _remarks(exchange: Exchange) -> str:
 def violation_text(exchange: Exchange) -> str:
     """Return the sentences and rules that a request broke, and the curl line that repeats the request."""
     lines = [f"request {exchange.number} broke the contract: {exchange.request_line}"]
-    shown = exchange.violations[:_DETAILS]
-    for sentence in dict.fromkeys([one.sentence for one in shown] or filter(None, [exchange.sentence])):
+    by_sentence: dict[Sentence, list[str]] = {}
+    if not exchange.violations and exchange.sentence is not None:
+        by_sentence[exchange.sentence] = []
+    for violation in exchange.violations[:_DETAILS]:
+        by_sentence.setdefault(violation.sentence, []).append(exchange.masked(str(violation)))
+    for sentence, words in by_sentence.items():
         lines.append(f"  §{sentence.section}  {sentence.text}")
-        lines += [f"      {exchange.masked(str(one))}" for one in shown if one.sentence == sentence]
-    lines += [] if shown else [f"      {exchange.reason}"]
+        lines += [f"      {line}" for line in words]
+    if not exchange.violations:
+        lines.append(f"      {exchange.reason}")
     more = len(exchange.violations) + exchange.omitted - _DETAILS
-    lines += [f"      and {more} more"] if more > 0 else []
-    return "\n".join([*map(printable, lines), *([f"  {curl}"] if (curl := curl_line(exchange)) else [])])
+    if more > 0:
+        lines.append(f"      and {more} more")
+    shown = [*map(printable, lines)]
+    curl = curl_line(exchange)
+    if curl:
+        shown.append(f"  {curl}")
+    return "\n".join(shown)
 
 
 def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
     """Return an error that lists the first ``problems`` (pairs of kind and words) and counts the others."""
     lines = [words for _, words in problems[:_PROBLEMS]]
     left = len(problems) - _PROBLEMS
-    text = "\n".join([*lines, *([f"and {counted(left, 'more problem')}"] if left > 0 else [])])
+    if left > 0:
+        lines.append(f"and {counted(left, 'more problem')}")
+    text = "\n".join(lines)
     only_violations = all(kind == "violation" for kind, _ in problems)
     return ContractViolationError(text) if only_violations else VerificationError(text)
 

@@ -37,8 +37,9 @@ class Elsewhere:
         if door.name is not None:
             refuse(f"expected the root of a stub, not a world; got the address of world {door.name!r}")
         # The files are read once: a test may replace the file system.
-        read = {"behaviour": as_behaviour(options.get("behaviour")), "seed": read_seed(options.get("seed"))}
-        self._options = {**options, **read}
+        self._options = dict(options)
+        self._options["behaviour"] = as_behaviour(options.get("behaviour"))
+        self._options["seed"] = read_seed(options.get("seed"))
         self._prefix = f"pytest-{secrets.token_hex(6)}"  # differs between workers of pytest-xdist
         self._owners: dict[str, str] = {}  # the test of each world
         self._name = f"{self._prefix}-1"
