@@ -83,10 +83,15 @@ def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
     """Draw invalid values for the body of createPet (§7): each breaks exactly one rule."""
     schema = schemas.schema(_BODY)
     properties = schemas.properties(_BODY)
-    wrong = {name: wrong_values(part) for name, part in properties.items()}
-    rest = [{one: part for one, part in properties.items() if one != name} for name in schema["required"]]
-    lacking = st.one_of([objects({**schema, "properties": parts}) for parts in rest])
-    bodies = lacking | _with_one(objects(schema), wrong, json_values()) | json_values()
+    wrong: dict[str, SearchStrategy[Any]] = {}
+    for name, part in properties.items():
+        wrong[name] = wrong_values(part)
+    lacking: list[Documents] = []
+    for name in schema["required"]:
+        others = {**properties}
+        del others[name]
+        lacking.append(objects({**schema, "properties": others}))
+    bodies = st.one_of(lacking) | _with_one(objects(schema), wrong, json_values()) | json_values()
     return _breaking(InvalidNewPet, bodies, lambda body: schemas.violations(schema, body, "body"))
 
 
@@ -109,11 +114,11 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     or pass it as ``params=``.
     """
     valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})
-    parts, texts = schemas.parameters(_LISTS), st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
-    wrong = {
-        name: values(part).map(lambda value: [str(value)] * 2) | wrong_values(part).map(str) | texts
-        for name, part in parts.items()
-    }
+    texts = st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
+    wrong: dict[str, SearchStrategy[Any]] = {}
+    for name, part in schemas.parameters(_LISTS).items():
+        twice = values(part).map(lambda value: [str(value)] * 2)
+        wrong[name] = twice | wrong_values(part).map(str) | texts
     rules = rules_for(Behaviour())
 
     def violations(query: dict[str, Any]) -> Sequence[Violation]:
@@ -134,7 +139,9 @@ def _breaking(
 
 def _with_one(valid: Documents, wrong: Mapping[str, SearchStrategy[Any]], any_value: SearchStrategy[Any]) -> Documents:
     """Draw documents with one wrong or unknown member."""
-    near = [variant for name in wrong for variant in (name.upper(), name[:-1], f"{name}s")]
+    near: list[str] = []
+    for name in wrong:
+        near += [name.upper(), name[:-1], f"{name}s"]
     near += [field.python for field in FIELDS.values()]
     drawn = st.sampled_from([*near, "offset", "page", "__proto__"]) | st.text(CHARACTERS, min_size=1, max_size=10)
     unknown = st.dictionaries(drawn.filter(lambda name: name not in wrong), any_value, min_size=1, max_size=1)

@@ -47,10 +47,10 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
 
 def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
     require(not isinstance(vary, str), "a list of names of gaps", vary=vary)
-    chosen = dict.fromkeys(one_of(name, GAPS, "gap") for name in (VARIED if vary is None else vary))
+    chosen = VARIED if vary is None else vary
     others: list[tuple[str, str]] = []
-    for name in chosen:
-        _, *alternatives = GAPS[name].alternatives
+    for name in dict.fromkeys(chosen):
+        _, *alternatives = GAPS[one_of(name, GAPS, "gap")].alternatives
         others += [(name, alternative) for alternative in alternatives]
     if not others:
         return st.just(Behaviour())
@@ -91,10 +91,11 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
     """
     plans: list[PlannedFault] = []
     for fault, row in product(faults, rows):
-        if row.name in operations_of(fault):
-            times = None if fault.kind == "sequence" else 1
-            plan = PlannedFault(fault=fault, on=row.name, times=times)
-            plans += [replace(plan, at=point) for point in _points(fault, row)]
+        if row.name not in operations_of(fault):
+            continue
+        times = None if fault.kind == "sequence" else 1
+        plan = PlannedFault(fault=fault, on=row.name, times=times)
+        plans += [replace(plan, at=point) for point in _points(fault, row)]
     return plans
 
 

@@ -59,8 +59,13 @@ TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statu
 
 @cache
 def plain_call(row: Operation, which: Pick = _NEWEST) -> Call:
-    given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
-    return Call(row.name, given if row.identifier is None else {**given, row.identifier.name: which})
+    rules = schemas_of(row)
+    given: dict[str, Any] = {}
+    for name in required_arguments(row):
+        given[name] = samples(rules[name])[0]
+    if row.identifier is not None:
+        given[row.identifier.name] = which
+    return Call(row.name, given)
 
 
 def met(fault: PlannedFault) -> tuple[PlannedFault, Call]:
@@ -72,22 +77,32 @@ class Blocks:
     """The blocks of scenarios. ``operations`` has the client's arguments by operation; None means all."""
 
     def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
-        every = {name: list(schemas_of(row)) for name, row in OPERATIONS.items()}
-        self._taken = every if operations is None else operations
-        self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
-        self.plain = [plain_call(row) for row in self.rows]
+        self._taken: dict[str, Collection[str]] = {}
+        self.rows: list[Operation] = []
+        self.plain: list[Call] = []
         # The calls that show stored animals.
-        self.looks = [plain_call(row) for row in self.rows if row.does.shows_stored]
+        self.looks: list[Call] = []
         # The calls that can be about an animal after its removal.
-        gone = [plain_call(row, Pick("vanished")) for row in self.rows if not row.does.adds]
+        gone: list[Call] = []
+        for name, row in OPERATIONS.items():
+            if operations is not None and name not in operations:
+                continue
+            self._taken[name] = list(schemas_of(row)) if operations is None else operations[name]
+            self.rows.append(row)
+            self.plain.append(plain_call(row))
+            if row.does.shows_stored:
+                self.looks.append(plain_call(row))
+            if not row.does.adds:
+                gone.append(plain_call(row, Pick("vanished")))
         self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
 
     def values(self, given: Collection[str]) -> list[Block]:
         """Return plain calls and, unless an operation is ``given``, calls with each sample value of each argument."""
         blocks: list[Block] = [(ask,) for ask in self.plain]
         for ask in self.plain:
-            if ask.operation not in given:
-                blocks += [(call,) for call in self._odd_calls(ask)]
+            if ask.operation in given:
+                continue
+            blocks += [(call,) for call in self._odd_calls(ask)]
         return blocks
 
     def _odd_calls(self, ask: Call) -> Iterator[Call]:
@@ -98,21 +113,25 @@ class Blocks:
 
     def samples_of(self, field: str, most: int) -> list[Call]:
         """Return creates with the first sample values of a field."""
-        creates = [ask for ask in self.plain if field in ask.arguments]
         calls: list[Call] = []
-        for ask in creates:
-            values = samples(schemas_of(OPERATIONS[ask.operation])[field])[:most]
-            calls += [replace(ask, arguments={**ask.arguments, field: value}) for value in values]
+        for ask in self.plain:
+            if field not in ask.arguments:
+                continue
+            rules = schemas_of(OPERATIONS[ask.operation])
+            for value in samples(rules[field])[:most]:
+                given = {**ask.arguments, field: value}
+                calls.append(replace(ask, arguments=given))
         return calls
 
     def others(self) -> list[list[Block]]:
         """Return the blocks with acts of other actors, by kind."""
         looks, plain = self.looks, self.plain
-        changes = [Act("update", {"pet": _NEWEST, **change}) for change in _sample_changes()]
-        days = [Act("clock.travel_to", {"at": day}) for day in self._days_after_removals()]
-        long = [Act("seed", {LABEL: text}) for text in _LONG]
         kinds_of_blocks: list[list[Block]] = [self._looked_at(Act("seed", pet) for pet in _sample_pets())]
-        kinds_of_blocks.append([(*looks, change, *looks) for change in changes])
+        changed: list[Block] = []
+        for change in _sample_changes():
+            update = Act("update", {"pet": _NEWEST, **change})
+            changed.append((*looks, update, *looks))
+        kinds_of_blocks.append(changed)
         kinds_of_blocks.append(self._looked_at(Act("seed_many", {"count": count}) for count in _MANY))
         kinds_of_blocks.append([(*looks, *self.removal)])
         kinds_of_blocks.append([(ask, Act("spoil"), ask) for ask in (*looks, *plain)])
@@ -120,40 +139,58 @@ class Blocks:
         for act in _BEFORE_A_CALL:
             before: list[Block] = [(Act(act), ask) for ask in plain]
             kinds_of_blocks.append(before)
-        kinds_of_blocks.append([(day, *plain) for day in days])
-        kinds_of_blocks.append([(seed, *looks, *self.removal) for seed in long])
+        kinds_of_blocks.append(self._after_removals())
+        long: list[Block] = []
+        for text in _LONG:
+            seed = Act("seed", {LABEL: text})
+            long.append((seed, *looks, *self.removal))
+        kinds_of_blocks.append(long)
         return kinds_of_blocks
 
     def _looked_at(self, acts: Iterable[Act]) -> list[Block]:
         return [(act, *self.looks) for act in acts]
 
-    def _days_after_removals(self) -> list[str]:
-        """Return the first whole day after the removal of each deprecated operation (§9)."""
-        moments = [row.removed_at for row in self.rows if row.removed_at is not None]
-        return [(moment + timedelta(days=1)).date().isoformat() for moment in moments]
+    def _after_removals(self) -> list[Block]:
+        """Return calls on the first whole day after the removal of each deprecated operation (§9)."""
+        blocks: list[Block] = []
+        for row in self.rows:
+            if row.removed_at is None:
+                continue
+            day = (row.removed_at + timedelta(days=1)).date()
+            travel = Act("clock.travel_to", {"at": day.isoformat()})
+            blocks.append((travel, *self.plain))
+        return blocks
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
         return [met(one) for one in planned(faults, self.rows)]
 
     def redirections(self) -> list[Block]:
         """Return the blocks in which a call is redirected, also in a loop."""
-        once = [(status, place, 1) for place, status in product(_LOCATIONS, (307, 302, 301, 303, 308))]
+        redirections = [(status, place, 1) for place, status in product(_LOCATIONS, (307, 302, 301, 303, 308))]
+        redirections.append((307, "{petstore}{own}", _ROUNDS))
         blocks: list[Block] = []
-        for (status, place, times), row in product([*once, (307, "{petstore}{own}", _ROUNDS)], self.rows):
+        for (status, place, times), row in product(redirections, self.rows):
             headers = {"Location": place} if place else {}
-            fault = PlannedFault(fault=kinds.respond(status, headers=headers), on=row.name, times=times)
+            fault = kinds.respond(status, headers=headers)
+            plan = PlannedFault(fault=fault, on=row.name, times=times)
             # The last step cancels the rest of the fault, which would redirect the next call too.
-            blocks.append((*met(fault), Act("cancel_faults")))
+            blocks.append((*met(plan), Act("cancel_faults")))
         return blocks
 
     def pairs(self) -> list[tuple[Call, Call]]:
         """Return pairs of calls with different requests and responses."""
-        return [(_told_apart(first, 0), _told_apart(second, 1)) for first, second in product(self.rows, self.rows)]
+        pairs: list[tuple[Call, Call]] = []
+        for first, second in product(self.rows, self.rows):
+            other = _told_apart(second, 1)
+            pairs.append((_told_apart(first, 0), other))
+        return pairs
 
     def arguments(self, row: Operation) -> SearchStrategy[Any]:
         """Draw the arguments of a call: mostly ids of known animals, and any values that the schema allows."""
         rules = schemas_of(row)
-        drawn = {name: values(rules[name]) for name in self._taken[row.name]}
+        drawn: dict[str, SearchStrategy[Any]] = {}
+        for name in self._taken[row.name]:
+            drawn[name] = values(rules[name])
         if row.identifier is not None:
             name = row.identifier.name
             known = [Pick("known", index) for index in range(4)]
@@ -168,9 +205,10 @@ def _sample_pets() -> list[dict[str, Any]]:
     pets: list[dict[str, Any]] = []
     for name, rules in properties(ANIMAL).items():
         odd = samples(rules)
-        if FIELDS[name].is_assigned:
-            odd = [value for value in odd if abs(value) > _LARGEST_TAKEN or value == 0]
-        pets += [{name: value} for value in odd]
+        for value in odd:
+            may_be_taken = FIELDS[name].is_assigned and 0 < abs(value) <= _LARGEST_TAKEN
+            if not may_be_taken:
+                pets.append({name: value})
     return pets
 
 

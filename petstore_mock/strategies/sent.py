@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +11,7 @@ from petstore_mock.interface.schemas import schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from petstore_mock.faults import Fault
 
@@ -33,54 +34,53 @@ _GATEWAY: Final = "<html><body>Bad gateway</body></html>"
 _LOGIN: Final = "<html><body>Please log in</body></html>"
 
 
-def _gateways() -> Faults:
-    french = "<p>Passerelle défectueuse</p>".encode("latin-1")
+def _gateways() -> Iterator[Fault]:
+    yield kinds.respond(502, body=_GATEWAY)
+    yield kinds.respond(502, body="")
+    yield kinds.respond(502, json={"error": "Bad gateway"})
+    yield kinds.respond(502, json=["Bad gateway"])
+    french = "<p>Passerelle défectueuse</p>"
+    yield kinds.respond(502, body=french.encode("latin-1"))
     unknown = {"Content-Type": "text/html; charset=x-unknown"}
-    return (
-        kinds.respond(502, body=_GATEWAY),
-        kinds.respond(502, body=""),
-        kinds.respond(502, json={"error": "Bad gateway"}),
-        kinds.respond(502, json=["Bad gateway"]),
-        kinds.respond(502, body=french),
-        kinds.respond(500, body="Fehler", headers=unknown),
-        kinds.respond(500, body="", headers={"Content-Encoding": "gzip"}),
-    )
+    yield kinds.respond(500, body="Fehler", headers=unknown)
+    coded = {"Content-Encoding": "gzip"}
+    yield kinds.respond(500, body="", headers=coded)
 
 
-def _error_bodies() -> Faults:
-    bodies = [kinds.respond(500, json=document) for document in _ERROR_BODIES]
-    refused = [kinds.respond(status, json=["refused"]) for status in (400, 404)]
-    texts = [kinds.respond(500, body=text, headers=_AS_JSON) for text in ("null", "\ufeff{}")]
-    return (*bodies, *refused, *texts)
+def _error_bodies() -> Iterator[Fault]:
+    for document in _ERROR_BODIES:
+        yield kinds.respond(500, json=document)
+    for status in (400, 404):
+        yield kinds.respond(status, json=["refused"])
+    for text in ("null", "\ufeff{}"):
+        yield kinds.respond(500, body=text, headers=_AS_JSON)
 
 
-def _challenges() -> Faults:
-    return (
-        # The realm is optional (RFC 6750 §3).
-        kinds.respond(401, headers={"WWW-Authenticate": "Bearer"}),
-        kinds.respond(401, headers={"WWW-Authenticate": _CHALLENGES}),
-    )
+def _challenges() -> Iterator[Fault]:
+    # The realm is optional (RFC 6750 §3).
+    yield kinds.respond(401, headers={"WWW-Authenticate": "Bearer"})
+    several = {"WWW-Authenticate": _CHALLENGES}
+    yield kinds.respond(401, headers=several)
 
 
-def _hints() -> Faults:
-    hints = [kinds.rate_limited(None), kinds.rate_limited(_IN_THE_PAST)]
-    for status in _TELLING_STATUSES:
-        hints += [kinds.respond(status, headers={"Retry-After": hint}) for hint in _HINTS]
-    return tuple(hints)
+def _hints() -> Iterator[Fault]:
+    yield kinds.rate_limited(None)
+    yield kinds.rate_limited(_IN_THE_PAST)
+    for status, hint in product(_TELLING_STATUSES, _HINTS):
+        headers = {"Retry-After": hint}
+        yield kinds.respond(status, headers=headers)
 
 
-def _no_successes() -> Faults:
-    return (
-        kinds.respond(200, body=""),
-        kinds.respond(201, body=""),
-        kinds.respond(202, json={"queued": True}),
-        kinds.respond(203),
-        kinds.respond(204),
-        kinds.respond(206, json=[]),
-        kinds.respond(200, body=_LOGIN),
-        kinds.respond(200, body="null", headers=_AS_JSON),
-        kinds.respond(200, json={"message": "Down for maintenance"}),
-    )
+def _no_successes() -> Iterator[Fault]:
+    yield kinds.respond(200, body="")
+    yield kinds.respond(201, body="")
+    yield kinds.respond(202, json={"queued": True})
+    yield kinds.respond(203)
+    yield kinds.respond(204)
+    yield kinds.respond(206, json=[])
+    yield kinds.respond(200, body=_LOGIN)
+    yield kinds.respond(200, body="null", headers=_AS_JSON)
+    yield kinds.respond(200, json={"message": "Down for maintenance"})
 
 
 def _animal() -> dict[str, Any]:
@@ -92,57 +92,72 @@ def _animal() -> dict[str, Any]:
     return animal
 
 
-def _broken_successes() -> Faults:
-    """Return successes that break the interface, each in one way that services really break it."""
+def _broken_documents() -> Iterator[Any]:
+    """Yield documents that break the interface, each in one way that services really break it."""
     animal = _animal()
-    renamed = {"title" if name == LABEL else name: value for name, value in animal.items()}
-    optional = {name: field.samples[-1] for name, field in FIELDS.items() if name not in animal}
+    renamed = {**animal}
+    renamed["title"] = renamed.pop(LABEL)
+    yield renamed
+    nameless: dict[str, Any] = {**animal, LABEL: None}
+    for name, field in FIELDS.items():
+        if name not in animal:
+            nameless[name] = field.samples[-1]
+    yield nameless
     lacking = {**animal}
     lacking.popitem()
-    documents: list[Any] = [renamed, {**animal, LABEL: None, **optional}, [lacking], [], {}, {"pets": [animal]}]
+    yield [lacking]
+    yield []
+    yield {}
+    yield {"pets": [animal]}
     # A client that looks at the first animal only does not notice the second one.
-    documents.append([animal, {"id": 2}])
-    successes = [kinds.respond(200, json=document) for document in documents]
-    return (*successes, kinds.respond(201, json={"id": 1}), kinds.respond(201, json=[]))
+    yield [animal, {"id": 2}]
 
 
-def _allowed_by_http() -> Faults:
-    """Return faults that HTTP allows, and that the usual libraries survive."""
-    whole = (kinds.interim(100), kinds.many_fields(), kinds.no_date(), kinds.until_close(), kinds.chunk_extras())
-    phrases = [kinds.reason_phrase(phrase) for phrase in ("", "Voilà")]
-    return (*whole, *phrases, *(kinds.encoded(coding) for coding in _CODINGS))
+def _broken_successes() -> Iterator[Fault]:
+    for document in _broken_documents():
+        yield kinds.respond(200, json=document)
+    yield kinds.respond(201, json={"id": 1})
+    yield kinds.respond(201, json=[])
+
+
+def _allowed_by_http() -> Iterator[Fault]:
+    """Yield faults that HTTP allows, and that the usual libraries survive."""
+    yield kinds.interim(100)
+    yield kinds.many_fields()
+    yield kinds.no_date()
+    yield kinds.until_close()
+    yield kinds.chunk_extras()
+    yield kinds.reason_phrase("")
+    yield kinds.reason_phrase("Voilà")
+    yield from map(kinds.encoded, _CODINGS)
 
 
 # Faults that take no time, except for the waits that some clients add. The simplest come first.
-QUICK: Final[Mapping[str, Faults]] = MappingProxyType(
-    {
-        "failures": (
-            *(kinds.server_error(500), kinds.server_error(503), kinds.respond(403)),
-            *(kinds.bad_request(), kinds.unauthorized(), kinds.not_found()),
-        ),
-        "lost responses": (kinds.reset(), kinds.empty_reply()),
-        "damaged responses": (
-            *(kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_chunk()),
-            *(kinds.malformed_json(), kinds.wrong_content_type()),
-        ),
-        "successes that are none": _no_successes(),
-        "successes that break the interface": _broken_successes(),
-        "errors of gateways": _gateways(),
-        "statuses": tuple(map(kinds.respond, _STATUSES)),
-        "error bodies": _error_bodies(),
-        "challenges": _challenges(),
-        "hints when to send again": _hints(),
-        "responses that HTTP allows": _allowed_by_http(),
-    }
+_QUICK: Final[dict[str, Faults]] = {}
+_QUICK["failures"] = (
+    *(kinds.server_error(500), kinds.server_error(503), kinds.respond(403)),
+    *(kinds.bad_request(), kinds.unauthorized(), kinds.not_found()),
 )
-SLOW: Final[Mapping[str, Faults]] = MappingProxyType(
-    {
-        "late responses": (
-            *(kinds.delay(0.05), kinds.dribble(10_000), kinds.server_error(503, delay=0.05)),
-            *(kinds.hang(), kinds.stall_body(), kinds.sequence(503, kinds.hang())),
-        ),
-        "waits": (kinds.rate_limited(1), kinds.respond(503, headers={"Retry-After": "1"})),
-    }
+_QUICK["lost responses"] = (kinds.reset(), kinds.empty_reply())
+_QUICK["damaged responses"] = (
+    *(kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_chunk()),
+    *(kinds.malformed_json(), kinds.wrong_content_type()),
 )
+_QUICK["successes that are none"] = tuple(_no_successes())
+_QUICK["successes that break the interface"] = tuple(_broken_successes())
+_QUICK["errors of gateways"] = tuple(_gateways())
+_QUICK["statuses"] = tuple(map(kinds.respond, _STATUSES))
+_QUICK["error bodies"] = tuple(_error_bodies())
+_QUICK["challenges"] = tuple(_challenges())
+_QUICK["hints when to send again"] = tuple(_hints())
+_QUICK["responses that HTTP allows"] = tuple(_allowed_by_http())
+QUICK: Final[Mapping[str, Faults]] = MappingProxyType(_QUICK)
+_SLOW: Final[dict[str, Faults]] = {}
+_SLOW["late responses"] = (
+    *(kinds.delay(0.05), kinds.dribble(10_000), kinds.server_error(503, delay=0.05)),
+    *(kinds.hang(), kinds.stall_body(), kinds.sequence(503, kinds.hang())),
+)
+_SLOW["waits"] = (kinds.rate_limited(1), kinds.respond(503, headers={"Retry-After": "1"}))
+SLOW: Final[Mapping[str, Faults]] = MappingProxyType(_SLOW)
 # Faults that usual libraries do not survive, so no client meets them by default.
 UNUSUAL: Final = (kinds.interim(103), kinds.surplus(), kinds.idle_408(), kinds.endless_body())

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC
 from json import loads
 from operator import mul
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
@@ -104,6 +103,10 @@ def _texts(_: Schema) -> SearchStrategy[str]:
     return st.builds(mul, st.text(CHARACTERS, max_size=8), st.sampled_from(_LENGTHS))
 
 
+def _members_of_enum(schema: Schema) -> list[Any]:
+    return list(schema["enum"])
+
+
 def _near_enum(schema: Schema) -> SearchStrategy[str]:
     near = [text for item in schema["enum"] for text in (item.upper(), f"{item} ", item[:-1])]
     return st.sampled_from(near) | st.text(CHARACTERS)
@@ -159,36 +162,28 @@ def _near_arrays(schema: Schema) -> SearchStrategy[list[Any]]:
 
 def objects(schema: Schema) -> SearchStrategy[dict[str, Any]]:
     """Draw objects that a schema allows, with and without each optional member."""
-    members = {name: values(part) for name, part in schema["properties"].items()}
-    required = {name: members[name] for name in members if name in schema.get("required", ())}
-    optional = {name: members[name] for name in members if name not in required}
+    required: dict[str, SearchStrategy[Any]] = {}
+    optional: dict[str, SearchStrategy[Any]] = {}
+    for name, part in schema["properties"].items():
+        members = required if name in schema.get("required", ()) else optional
+        members[name] = values(part)
     return st.fixed_dictionaries(required, optional=optional)
 
 
 _BOUNDS: Final = frozenset({"minimum", "maximum"})
-_ROWS: Final[Mapping[str, _Drawn]] = MappingProxyType(
-    {
-        "text": _Drawn(simple=_always(*_TEXTS), others=_texts),
-        "enum": _Drawn(simple=lambda schema: list(schema["enum"]), near=_near_enum, handled=frozenset({"enum"})),
-        "int64": _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds, handled=_BOUNDS),
-        "integer": _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds, handled=_BOUNDS),
-        "number": _Drawn(simple=_always(*_NUMBERS), others=_numbers, near=_beyond_bounds, handled=_BOUNDS),
-        "boolean": _Drawn(simple=_always(True, False)),  # noqa: FBT003  # values of JSON, not flags
-        "date": _Drawn(simple=_always(*_DATES), others=_dates, near=_near_dates),
-        "date-time": _Drawn(simple=_always(*_MOMENTS), others=_moments, near=_near_moments),
-        "array": _Drawn(
-            simple=_simple_arrays,
-            others=_arrays,
-            near=_near_arrays,
-            handled=frozenset({"items", "maxItems", "uniqueItems"}),
-        ),
-        "object": _Drawn(
-            simple=_always(),
-            others=objects,
-            handled=frozenset({"properties", "required", "additionalProperties"}),
-        ),
-    }
-)
+_ROWS: Final[dict[str, _Drawn]] = {}
+_ROWS["text"] = _Drawn(simple=_always(*_TEXTS), others=_texts)
+_ROWS["enum"] = _Drawn(simple=_members_of_enum, near=_near_enum, handled=frozenset({"enum"}))
+_ROWS["int64"] = _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds, handled=_BOUNDS)
+_ROWS["integer"] = _ROWS["int64"]
+_ROWS["number"] = _Drawn(simple=_always(*_NUMBERS), others=_numbers, near=_beyond_bounds, handled=_BOUNDS)
+_ROWS["boolean"] = _Drawn(simple=_always(True, False))  # noqa: FBT003  # values of JSON, not flags
+_ROWS["date"] = _Drawn(simple=_always(*_DATES), others=_dates, near=_near_dates)
+_ROWS["date-time"] = _Drawn(simple=_always(*_MOMENTS), others=_moments, near=_near_moments)
+_OF_ARRAYS: Final = frozenset({"items", "maxItems", "uniqueItems"})
+_ROWS["array"] = _Drawn(simple=_simple_arrays, others=_arrays, near=_near_arrays, handled=_OF_ARRAYS)
+_OF_OBJECTS: Final = frozenset({"properties", "required", "additionalProperties"})
+_ROWS["object"] = _Drawn(simple=_always(), others=objects, handled=_OF_OBJECTS)
 # Keywords that describe a value, or that each value of the kind obeys.
 _DESCRIBING: Final = frozenset({"type", "format", "title", "description", "default", "examples"})
 if _ROWS.keys() != KINDS.keys():
