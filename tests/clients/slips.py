@@ -183,6 +183,7 @@ class ReadsInTheBackground(HttpClientPets):
 
     def get_pet(self, pet_id: int) -> Json:
         pet = super().get_pet(pet_id)
+        self.threads = [thread for thread in self.threads if thread.is_alive()]
         self.threads.append(threading.Thread(target=self.read_all, daemon=True))
         self.threads[-1].start()
         return pet
