@@ -714,7 +714,9 @@ def test_a_response_that_browsers_hide_is_marked(visit: Callable[..., Console]) 
         expect(hidden).to_have_count(2)
         expect(hidden.last).to_contain_text("⊘204")
         hidden.last.click()
-        expect(page.get_by_role("note", name="Why")).to_contain_text("no Access-Control-Allow-Origin")
+        why = page.get_by_role("note", name="Why")
+        expect(why).to_contain_text("no Access-Control-Allow-Origin")
+        expect(why).to_contain_text("serve --cors")
 
 
 def test_a_new_world_shows_what_a_client_needs(visit: Callable[..., Console]) -> None:

@@ -62,7 +62,7 @@ function why(entry) {
   return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" }, parts);
 }
 
-const BLOCKED = "The response does not allow the origin of the page. Allow it with serve --cors ORIGIN, or use a proxy of the page's server.";
+const BLOCKED = "The response has no Access-Control-Allow-Origin for the page. Allow the page with serve --cors ORIGIN, or let its server forward the path.";
 
 function headline(entry) {
   if (entry.fault !== null) return `The request met the fault ${entry.fault}.`;
