@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.refusing import one_of, refuse
@@ -45,23 +46,25 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:  # type: ignore[override]  # noqa: ANN401
         return super().parse_known_args(self._with_joined_values(args), namespace)
 
-    def _with_joined_values(self, arguments: Sequence[str]) -> list[str]:
+    def _with_joined_values(self, arguments: Sequence[str] | None) -> list[str]:
         """Return the arguments with ``--name=-value`` for ``--name -value``. A value may begin with a dash."""
+        given = [*(sys.argv[1:] if arguments is None else arguments)]
+        # Behind a double dash, everything belongs to a command.
+        end = given.index("--") if "--" in given else len(given)
         joined: list[str] = []
-        rest = iter(arguments)
+        rest = iter(given[:end])
         for argument in rest:
-            if argument == "--":
-                return [*joined, argument, *rest]
             action = self._option_string_actions.get(argument)
             # An action with nargs takes no value, or several.
             value = next(rest, None) if action is not None and action.nargs is None else None
             if action is None or value is None:
                 joined.append(argument)
             elif value.startswith("-") and value not in self._option_string_actions:
+                # Only a long name takes a value after an equals sign.
                 joined.append(f"{max(action.option_strings, key=len)}={value}")
             else:
                 joined += [argument, value]
-        return joined
+        return [*joined, *given[end:]]
 
     def _long_options(self) -> list[str]:
         return [name for name in self._option_string_actions if name.startswith("--")]

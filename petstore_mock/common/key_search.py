@@ -132,13 +132,20 @@ def _whole(text: str, form: _Form) -> Iterator[FoundKey]:
 def _cut(text: str, form: _Form) -> Iterator[FoundKey]:
     """Yield the beginnings of a key, from 8 characters, at which the text was cut."""
     start = form.text[:RECOGNISABLE]
-    begin = text.find(start)
-    while begin >= 0:
-        least = begin + RECOGNISABLE
-        end = text.find(CUT, least, begin + len(form.text) + len(CUT))
-        if end >= 0 and form.text.startswith(text[begin:end]):
+    if start not in text:
+        return
+    longest = min(len(form.text), _LONGEST)
+    former = 0
+    end = text.find(CUT)
+    while end >= 0:
+        # Each place of the text is looked at for one cut only, so that the work is linear.
+        begin = text.find(start, max(former, end - longest), end)
+        while begin >= 0 and not form.text.startswith(text[begin:end]):
+            begin = text.find(start, begin + 1, end)
+        if begin >= 0:
             yield FoundKey(begin, end, form.key, "", is_cut=True)
-        begin = text.find(start, least)
+        former = end + len(CUT)
+        end = text.find(CUT, former)
 
 
 def _known(text: str, forms: Iterable[_Form]) -> Iterator[FoundKey]:

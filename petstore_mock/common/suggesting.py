@@ -366,7 +366,7 @@ def helpful(**parts: type) -> Callable[[T], T]:
 
 
 def readable(**parts: type) -> Callable[[T], T]:
-    """Return a decorator like :func:`helpful`, for attributes only: each request calls methods of the class."""
+    """Return a decorator like :func:`helpful`, for attributes only: wrapped methods would slow each request."""
 
     def decorate(public: T) -> T:
         def missing(self: object, name: str) -> NoReturn:

@@ -60,15 +60,16 @@ class Admission:
     allowed_origins: tuple[str, ...] = ()
 
     def check_source(self, request: ApiRequest, address: str, port: int, scheme: str, *, to_page: bool) -> None:
-        """Refuse requests from pages of other origins, but accept links to the console."""
+        """Refuse hosts of other sites, and requests from pages of other origins. Links to the console are accepted."""
         host = (request.header("Host") or "").lower()
         if is_loopback(address):
             self._check_host(host, port)
         origins = request.values("Origin")
         for origin in origins:
             self._check_origin(origin, f"{scheme}://{host}")
-        is_listed = bool(origins) and {*origins} <= {*self.allowed_origins}
+        is_listed = bool(origins) and {*origins}.issubset(self.allowed_origins)
         follows_link = to_page and _navigates(request)
+        # A page of another site may send a GET without an Origin.
         is_foreign = request.header("Sec-Fetch-Site") in {"cross-site", "same-site"}
         if is_foreign and not (is_listed or follows_link):
             raise ProblemError("expected a request from this origin; got one from a page of another origin", 403)

@@ -169,6 +169,7 @@ class Door(Handler):
         if not place.verbs and place.page is None:
             raise self._unknown(place)
         if is_reading and place.page is not None:
+            # A look at a world keeps it; a world that does not exist has no page.
             self._worlds.find(place.name)
             return _response(*place.page)
         if request.method == "OPTIONS":

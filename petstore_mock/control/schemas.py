@@ -68,12 +68,16 @@ def shape_of(verb: Verb) -> Shape:
     target, *parameters = signature(verb.function).parameters.values()
     added, sent, required = _arguments_of(parameters, hints)
     path = {name: sent.pop(name) for name in _PLACEHOLDER.findall(verb.path)}
-    query, body = sent, _closed({})
+    query: dict[str, Schema] = {}
+    body = _closed({})
     has_members = bool(sent) and verb.method not in {"GET", "DELETE"}
     if verb.body:
         body = sent.pop(verb.body)
+        query = sent
     elif has_members:
-        query, body = {}, _closed(sent, [name for name in required if name in sent])
+        body = _closed(sent, [name for name in required if name in sent])
+    else:
+        query = sent
     return Shape(
         concerns_all=hints[target.name] is Worlds,
         added=added,

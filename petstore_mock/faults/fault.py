@@ -41,6 +41,7 @@ class Fault:
     kind: str
     arguments: Mapping[str, Any]
 
+    # Values may be unhashable.
     def __hash__(self) -> int:
         return hash((self.kind, *self.arguments))
 
@@ -190,13 +191,12 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
     """Return a decorator for an empty function: the decorated function checks its arguments and returns a fault."""
 
     def register(function: Callable[P, Fault]) -> Callable[P, Fault]:
-        meets_handshakes = function.__module__.endswith(".tls")
+        meets_handshakes = facts.get("meets_handshakes", False)
         name = f"tls.{function.__name__}" if meets_handshakes else function.__name__
         form = signature(function)
         own: Mapping[str, Argument] = facts.pop("arguments", {})
-        arguments = {**{one: _KNOWN[one] for one in form.parameters}, **own}
+        arguments = {one: own.get(one) or _KNOWN[one] for one in form.parameters}
         defaults = {one.name: one.default for one in form.parameters.values() if one.default is not one.empty}
-        facts["meets_handshakes"] = meets_handshakes
         KINDS[name] = Kind(sentence=sentence, arguments=arguments, defaults=defaults, **facts)
         if not meets_handshakes and name != "sequence":
             REQUEST_KINDS.append(name)
@@ -216,6 +216,7 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
 
 responds: Final = partial(kind, responds=True, loses_response=True)
 loses: Final = partial(kind, loses_response=True)
+breaks_handshake: Final = partial(loses, meets_handshakes=True)
 keeps: Final = partial(kind, readable=True, is_whole=True)
 slows: Final = partial(keeps, is_slow=True)
 

@@ -11,31 +11,31 @@ certificate sends no request over such a connection.
 
 from __future__ import annotations
 
-from petstore_mock.faults.fault import Fault, loses
+from petstore_mock.faults.fault import Fault, breaks_handshake
 
 __all__ = ["expired", "handshake_hang", "handshake_reset", "untrusted_root", "wrong_host"]
 
 
-@loses("the service's certificate had expired (RFC 5280 §4.1.2.5)", breaks_certificate=True)
+@breaks_handshake("the service's certificate had expired (RFC 5280 §4.1.2.5)", breaks_certificate=True)
 def expired() -> Fault:
     """Show a certificate that was valid until 2016."""
 
 
-@loses("the service's certificate was for another host (RFC 9110 §4.3.4)", breaks_certificate=True)
+@breaks_handshake("the service's certificate was for another host (RFC 9110 §4.3.4)", breaks_certificate=True)
 def wrong_host() -> Fault:
     """Show a valid certificate of another host."""
 
 
-@loses("the service's certificate led to an unknown root (RFC 5280 §6.1)", breaks_certificate=True)
+@breaks_handshake("the service's certificate led to an unknown root (RFC 5280 §6.1)", breaks_certificate=True)
 def untrusted_root() -> Fault:
     """Show a certificate for this host from an unknown authority, with the certificate of that authority."""
 
 
-@loses("the service reset the connection in the TLS handshake")
+@breaks_handshake("the service reset the connection in the TLS handshake")
 def handshake_reset() -> Fault:
     """Reset the connection (ECONNRESET) after the ClientHello."""
 
 
-@loses("the service never responded in the TLS handshake", waits=True)
+@breaks_handshake("the service never responded in the TLS handshake", waits=True)
 def handshake_hang() -> Fault:
     """Never respond to the ClientHello. The fault ends when the client leaves, at a reset, or when the test ends."""

@@ -36,7 +36,7 @@ class Watch:
         self._numbers: set[int] = set()
 
     def notify(self, exchange: Exchange | None) -> None:
-        """Queue a request that arrived or changed; None means that the journal was cleared. Any thread calls this."""
+        """Queue a request that arrived or changed; None stands for a cleared journal. Any thread calls this."""
         if exchange is not None and self._criteria.operation not in {None, exchange.operation}:
             return
         self._news.append(exchange)

@@ -26,16 +26,16 @@ _TITLE: Final = "petstore: a flake"
 class Plays(NamedTuple):
     """How a test played again after its first failure."""
 
-    again: Sequence[bool]  # whether it failed under the variant, for each play
-    as_it_is: bool | None  # whether it failed without the variant; None if it was not played so
+    failed_again: Sequence[bool]  # under the variant, for each play
+    failed_as_it_is: bool | None  # without the variant; None if it was not played so
 
     @property
     def is_flake(self) -> bool:
-        return not all(self.again) or self.as_it_is is True
+        return not all(self.failed_again) or self.failed_as_it_is is True
 
     def sentence(self, variant: Variant) -> str:
-        failures, plays = 1 + sum(self.again), 1 + len(self.again)
-        if self.as_it_is:
+        failures, plays = 1 + sum(self.failed_again), 1 + len(self.failed_again)
+        if self.failed_as_it_is:
             return f"The test failed under {variant.text}, and then as it is: it does not depend on {variant.text}."
         return f"The test failed in {failures} of {plays} plays under {variant.text}: it depends on chance or on state."
 
@@ -79,7 +79,8 @@ class Replays:
     def _fails(self, item: pytest.Item, nextitem: pytest.Item | None, variant: Variant) -> bool:
         self.current, self._has_failed = variant, False
         try:
-            # All plugins take part: pytest-timeout, for example, limits each play.
+            # All plugins take part: pytest-timeout, for example, limits each play. The session's own hook sees
+            # ``current``, calls replay(), and notes the failure by note().
             item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
         finally:
             self.current = None

@@ -175,7 +175,7 @@ class Session:
     def _end(self, phase: Phase, run: Run, error: BaseException | None) -> None:
         __tracebackhide__ = True
         if run.home is None:
-            # In the other cases, pytest has reported a failure already.
+            # With an error, and at the teardown, pytest has reported the failure already.
             if error is None and phase != "teardown":
                 run.require_start()
             return
@@ -188,6 +188,7 @@ class Session:
             run.warnings.clear()
         # If a fixture failed, no fault could fire.
         if is_excused or (phase == "setup" and error is not None):
+            # This marks the problems as reported, so that the teardown does not raise them.
             with suppress(VerificationError):
                 run.home.petstore.verify()
         elif phase != "setup":

@@ -118,9 +118,11 @@ def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
         variants += pick(definition.nodeid, count, seed, held)
     if mutant_count:
         variants += [Variant("mutant", name) for name in choose_mutants(mutant_count, seed)]
-    # Hypothesis reports a method that runs on several instances, unless the test has a mark `parametrize`.
+    # Hypothesis reports a method that runs on several instances, unless the test has a mark `parametrize`. This mark
+    # parametrises nothing.
     marks = pytest.mark.parametrize(_PARAMETER, [])
     params = [pytest.param(variant, id=variant.text or _HIDDEN_ID, marks=marks) for variant in variants]
     metafunc.fixturenames.append(_PARAMETER)
-    # With function scope, pytest does not reorder tests.
+    # As it is indirect, the test need not take the argument. No fixture has its name, so its scope is the function's,
+    # and pytest does not reorder tests.
     metafunc.parametrize(_PARAMETER, params, indirect=True)

@@ -75,7 +75,8 @@ class RemoteJournal(Journal):
                 vars(known[exchange.number]).update(vars(exchange))
                 continue
             if exchange.number > self.total + 1:  # the door dropped the requests in between
-                self._exchanges.clear()
+                while self._exchanges:
+                    self._drop_oldest()
                 self.total = exchange.number - 1
             self.add(exchange)
         return exchanges[-1].number if page["more"] else None

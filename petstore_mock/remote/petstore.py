@@ -16,10 +16,9 @@ from petstore_mock.common.values import shown_url
 from petstore_mock.core.clock import Clock
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
-from petstore_mock.core.refusals import NotFoundError
+from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.store import AnimalsOfFile, read_seed
-from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.exchange import is_base_url
@@ -136,12 +135,15 @@ class RemotePetStore(PetStore):
         if options is None:
             with suppress(NotFoundError):
                 world = self._do(worlds.show_world, {})
-        try:
-            world = world or self._do(worlds.make_world, _carried_options(given))
-        except PetStoreMockError as error:
-            seed = given.get("seed")
-            path = seed.path if isinstance(seed, AnimalsOfFile) else seed
-            refuse(f"{path}: {error}" if isinstance(path, (str, PathLike)) else str(error))
+        if world is None:
+            carried = _carried_options(given)
+            try:
+                world = self._do(worlds.make_world, carried)
+            except ProblemError as error:
+                # The door refused the animals, because all other options were checked here.
+                seed = given.get("seed")
+                path = seed.path if isinstance(seed, AnimalsOfFile) else seed
+                refuse(f"{path}: {error}" if isinstance(path, (str, PathLike)) else str(error))
         self._shared = {"strict": world["strict"], "mutant": world["mutant"]}
         self.url = world["url"]
         path = urlsplit(self._door.root).path

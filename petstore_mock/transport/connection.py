@@ -119,7 +119,8 @@ class Connection(asyncio.Protocol):
         self.writable.set()
         self._shared = shared
         self._handle = shared.handler.handle
-        self._known = shared.known if not refusal else _new_cache()
+        # A request that is known already would be answered without a look at the refusal.
+        self._known = _new_cache() if refusal else shared.known
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
         # A request whose body is incomplete, without that body.
         self._incoming: ApiRequest | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Seconds (about) between two pieces of a dribbled body; more below 100 bytes per second.
 _TICK: Final = 0.01
-# Parts of an endless body of JSON, and seconds without one for HEAD.
+# A part of an endless body of JSON. To HEAD no part is sent: then the seconds between two looks at the connection.
 _ENDLESS: Final = b",0" * 8192
 _PAUSE: Final = 0.05
 # A response that nobody requested, and the end of an idle connection (RFC 9110 §15.5.9).
@@ -85,7 +85,7 @@ class Waiting:
     def _due(self) -> None:
         deferred, connection = self._deferred, self._connection
         if connection.input_ended and connection.has_left():
-            # Its RST came after the end of its side.
+            # The client had ended its side, and its RST came later: it waits for nothing.
             self.gone()
             connection.transport.abort()
             return

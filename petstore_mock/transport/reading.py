@@ -111,9 +111,10 @@ class Reader:
         # RFC 9112 §2.2: ignore empty lines before a request line.
         if not self._checked and (empty := _EMPTY_LINES.match(buffer)):
             del buffer[: empty.end()]
-        # The mark may begin within the bytes that are checked.
-        end = buffer.find(b"\r\n\r\n", max(0, self._checked - 3)) + 4
-        if end < 4:
+        # An empty line ends the head. It may begin within the bytes that were checked before.
+        last_line = buffer.find(b"\r\n\r\n", max(0, self._checked - 3))
+        end = last_line + 4
+        if last_line < 0:
             if self.in_head:
                 self._check_beginning()
             return None

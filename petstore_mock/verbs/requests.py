@@ -99,8 +99,8 @@ def wait_for_requests(
     world: World,
     *,
     operation: OperationName | None = None,
-    times: Positive = 0,  # ``count`` is an alias
-    count: Positive = 0,
+    times: Positive | None = None,  # ``count`` is an alias
+    count: Positive | None = None,
     where: Criteria | None = None,
     timeout: Annotated[float, Keywords(minimum=0, maximum=_LONGEST_WAIT)] = 1.0,
     left: Left | None = None,

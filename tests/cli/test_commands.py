@@ -97,6 +97,8 @@ DASHES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("learn", "http://127.0.0.1:9/v1", "-o", "-x.toml", "--plan"), "got --output"),
     (("serve", "--control-token", "--port", "1"), "--control-token: expected one argument"),
     (("serve", "--control-token"), "--control-token: expected one argument"),
+    (("check", "--seed", "--", "true"), "--seed: expected one argument"),
+    (("check", "--json", "--", "true"), "--json: expected one argument"),
 )
 
 

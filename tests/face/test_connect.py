@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -260,3 +261,19 @@ def test_the_journal_reads_several_pages_of_requests(stub: PetStoreMock) -> None
         for number in range(1005):
             client.bare("GET", f"/v1/pets?limit={number}")
         assert (len(petstore.journal), petstore.journal[-1].query) == (1005, {"limit": "1004"})
+
+
+def test_only_refused_animals_are_blamed_on_the_seed_file(stub: PetStoreMock, tmp_path: Path) -> None:
+    file = tmp_path / "pets.json"
+    file.write_text('[{"name": "Rex"}]', encoding="utf-8")
+    wrong: Any = "maybe"
+    with connect(stub.url) as petstore:
+        with (
+            pytest.raises(PetStoreMockError, match="got strict='maybe'") as caught,
+            petstore.fresh(seed=file, strict=wrong),
+        ):
+            pass
+        assert "pets.json" not in str(caught.value)
+        file.write_text('[{"name": 5}]', encoding="utf-8")
+        with pytest.raises(PetStoreMockError, match=r"pets\.json: .*name must be a string"), petstore.fresh(seed=file):
+            pass

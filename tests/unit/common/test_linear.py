@@ -53,6 +53,8 @@ def texts(character: str, size: int) -> Iterator[tuple[str, str]]:
     yield character * size, own
     yield character * size, f"{own}x"
     yield (f"{character}..." * size)[:size], own
+    # A long key that repeats itself, of which a long beginning stands before a cut.
+    yield f"{character * size}...", f"{character * (size - 1)}!"
     for form in forms(KEYS[1]):
         half = character * ((size - len(form)) // 2)
         yield f"{half}{form}{half}", KEYS[1]
