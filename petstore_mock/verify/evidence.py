@@ -460,11 +460,11 @@ def _codes(seen: Seen, history: History) -> Choice:
     return None
 
 
-def _code(seen: Seen) -> Choice:
+def _code(seen: Seen) -> str | None:
     """Return the code of an error."""
-    has_code = seen.is_refusal and is_object(seen.document) and "code" in seen.document
-    if has_code:
-        return str(seen.document["code"])
+    document = seen.document
+    if seen.is_refusal and is_object(document) and "code" in document:
+        return str(document["code"])
     return None
 
 

@@ -97,7 +97,10 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
         if name in schema(kind)["required"]:
             yield Result(holds=False, expected=f"each {kind} to have {name}; one has {', '.join(item)}")
         return
-    wrong = [] if quick(rules)(item[name]) else violations(rules, item[name], name)
+    if quick(rules)(item[name]):
+        yield Result(holds=True)
+        return
+    wrong = violations(rules, item[name], name)
     first = wrong[0] if wrong else ""
     yield Result(not wrong, f"a valid {kind} ({first})")
 
@@ -168,11 +171,9 @@ def _has_objects(seen: Seen, _history: History) -> Results:
 def _error_of(seen: Seen) -> Mapping[str, Any]:
     """Return the Error of a refusal that the interface declares; empty for other bodies."""
     document = seen.document
-    is_declared = seen.status in seen.operation.errors and is_object(document)
-    if not is_declared or properties(ERROR).keys().isdisjoint(document):
+    if not is_object(document) or seen.status not in seen.operation.errors:
         return {}
-    error: Mapping[str, Any] = document
-    return error
+    return {} if properties(ERROR).keys().isdisjoint(document) else document
 
 
 def _is_error_member(name: str, seen: Seen, _history: History) -> Results:
