@@ -19,6 +19,7 @@ from petstore_mock.checks import (
     program_unchanged,
 )
 from petstore_mock.checks.check import Mistake
+from petstore_mock.checks.reading import in_any_language
 from petstore_mock.checks.scenario import Scenario
 from petstore_mock.checks.watched import Found
 from petstore_mock.common.refusing import refuse
@@ -103,6 +104,7 @@ class _StateOfProcess:
 
 def run_of(options: AdapterOptions) -> Run:
     run = Run(options)
+    run.callback(in_any_language.reset, in_any_language.set(True))
     run.limits = replace(run.limits, standstill=_STANDSTILL * options.patience)
     return run
 

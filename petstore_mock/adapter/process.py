@@ -47,7 +47,7 @@ _LOOK: Final = 0.1  # seconds
 _STARTS: Final = 5.0  # times the patience: how long a process may take to start
 _SOON: Final = 2.5  # times the patience, because the computer may be busy
 _PAUSE: Final = 0.01  # seconds between two looks
-_ENDS: Final = 1.0  # seconds that a process may take to end
+ENDS: Final = 1.0  # seconds that a process may take to end
 _HAS_GROUPS: Final = os.name == "posix"
 
 
@@ -276,10 +276,10 @@ class AdapterProcess:
         for future in futures:
             future.set_exception(self.over)
 
-    def _code(self) -> int | None:
-        """Return the exit code, or None for a process that closed its output and goes on."""
+    def _code(self, seconds: float = ENDS) -> int | None:
+        """Return the exit code, or None for a process that goes on for longer."""
         # A computer that delays this thread delays the process too, so a late look counts as one look.
-        for _ in range(round(_ENDS / _PAUSE)):
+        for _ in range(round(seconds / _PAUSE)):
             if self._popen.poll() is not None:
                 break
             sleep(_PAUSE)
@@ -309,12 +309,12 @@ class AdapterProcess:
         """Whether a call waits for its reply."""
         return bool(self._waiting)
 
-    def end(self) -> str | None:
-        """Close standard input. Return in words what the process does instead of ending with 0, or None."""
+    def end(self, seconds: float = ENDS) -> str | None:
+        """Close standard input. Return in words what the process does instead of ending with 0 in time, or None."""
         self._is_ending = True
         self._close_input()
-        code = self._code()
-        self._reader.join(_ENDS)
+        code = self._code(seconds)
+        self._reader.join(ENDS)
         left = code is not None and (self._is_held or self._has_left_others())
         self.kill()
         if isinstance(self.over, BrokenAdapterError):
@@ -325,7 +325,7 @@ class AdapterProcess:
                 "standard input ends"
             )
         if code is None:
-            return f"stayed alive for more than {_ENDS:g} s after the end of standard input"
+            return f"stayed alive for more than {seconds:.2g} s after the end of standard input"
         return None if code == 0 else self._with_errors(f"ended with {_shown_code(code)} instead of 0")
 
     def _close_input(self) -> None:

@@ -12,7 +12,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from petstore_mock.adapter.process import AdapterProcess
+from petstore_mock.adapter.process import ENDS, AdapterProcess
 from petstore_mock.adapter.protocol import BrokenAdapterError, ClientError
 from petstore_mock.checks import Call
 from petstore_mock.checks.adapting import ElsewhereClient
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from petstore_mock.adapter.protocol import Hello
     from petstore_mock.mock.petstore import PetStoreMock
 
+_LONGEST_END: Final = 5.0  # seconds that a program without a client may take to end
+_SLOWER: Final = 3.0  # how much longer it may take with a client
 _NOTICES: Final = 0.03  # seconds
 _PART: Final = 0.5  # of the patience: the timeout of the clients
 # The fake sets these for its own process.
@@ -43,6 +45,7 @@ class AdapterProgram:
     def __init__(self, command: Sequence[str], patience: float, *, concurrent: bool = False) -> None:
         self.command, self.patience, self.concurrent = [*command], patience, concurrent
         self.timeout = patience * _PART
+        self._longest_end = ENDS
         self._ends: list[str] = []  # what processes did instead of ending with 0, in words
         self._lock = RLock()
         self._usual = _variables()
@@ -97,7 +100,7 @@ class AdapterProgram:
                 process.kill()
 
     def _end(self, process: AdapterProcess) -> None:
-        how = process.end()
+        how = process.end(self._longest_end)
         if how is not None:
             self._ends.append(how)
 
@@ -121,8 +124,14 @@ class AdapterProgram:
         return ends[0] if ends else None
 
     def require_end(self) -> None:
-        """Refuse an adapter whose process does not end although it never had a client."""
-        how = AdapterProcess(self.command, self.patience).end()
+        """Refuse an adapter whose process does not end although it never had a client.
+
+        A program may be slow to end, because it is large or the computer is busy. A client may make it a little slower.
+        """
+        process = AdapterProcess(self.command, self.patience)
+        began = monotonic()
+        how = process.end(_LONGEST_END)
+        self._longest_end = max(ENDS, _SLOWER * (monotonic() - began))
         if how is not None:
             raise BrokenAdapterError(
                 f"expected an adapter that exits with 0 when standard input ends; without any client, it {how}: read "

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
-from petstore_mock.checks.reading import literal, raised, read_pet, shortened
+from petstore_mock.checks.reading import in_any_language, literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.common.suggesting import guided
@@ -57,6 +57,9 @@ class Call:
         return self._written(literal)
 
     def _written(self, write: Callable[[object], str]) -> str:
+        if in_any_language.get():
+            given = [f"{name}={write(value)}" for name, value in self.arguments.items()]
+            return f"{self.operation}({', '.join(given)})"
         positional, keywords = self.python
         given = [*map(write, positional), *(f"{name}={write(value)}" for name, value in keywords.items())]
         return f"{self.row.client_method}({', '.join(given)})"

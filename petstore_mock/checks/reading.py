@@ -6,10 +6,13 @@ exceptions of libraries, so this module imports none of them.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
@@ -286,8 +289,23 @@ _BEFORE: Final = 30  # characters before a masked key, in an excerpt
 _STARS: Final = "***"
 
 
+#: Whether sentences are for people who may not use Python: with names of the interface, and values as JSON.
+in_any_language: Final[ContextVar[bool]] = ContextVar("in_any_language", default=False)
+
+
+def type_name(value: object) -> str:
+    """Return the name of a value's type in sentences."""
+    return _JSON_TYPES.get(type(value), "value") if in_any_language.get() else type(value).__name__
+
+
+_JSON_TYPES: Final = {bool: "boolean", int: "integer", float: "number", str: "text", list: "array", dict: "object"}
+
+
 def literal(value: object) -> str:
     """Return ``value`` as Python source; a long text that repeats a unit becomes a product."""
+    if in_any_language.get():
+        with suppress(TypeError, ValueError):
+            return json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         for unit in (value[:1], value[:2], value[:3]) if len(value) > _SHOWN else ():
             count = len(value) // len(unit)

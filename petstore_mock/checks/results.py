@@ -21,6 +21,7 @@ from petstore_mock.checks.reading import (
     pet_of,
     raised,
     shortened,
+    type_name,
 )
 from petstore_mock.checks.requests import (
     REDIRECTS,
@@ -548,7 +549,7 @@ def _difference(name: str, found: Any, right: Any) -> Mistake:  # noqa: ANN401
         pairs = enumerate(zip(found, right, strict=False))
         at = next((place for place, pair in pairs if pair[0] != pair[1]), min(len(found), len(right)))
         found, right, where = found[at:], right[at:], f" from character {at} on"
-    shown = f"whose {name}{where} is {shortened(found)} ({type(found).__name__})"
+    shown = f"whose {name}{where} is {shortened(found)} ({type_name(found)})"
     if found is None:
         shown = f"without {name}"
     sent = f"no {name}" if right is None else shortened(right)
