@@ -146,7 +146,8 @@ def test_a_reported_bug_is_found_and_shows_again(
 ) -> None:
     scenario = str(tmp_path / "bugs.json")
     adapter = (*started(language), client)
-    code, out, error = command("check", "--examples", "15", "--seed", "1", "--scenario", scenario, "--", *adapter)
+    options = ("--first", "--examples", "15", "--seed", "1", "--scenario", scenario)
+    code, out, error = command("check", *options, "--", *adapter)
     assert (code, error) == (1, "")
     assert f"(rule {rule!r})" in out
     assert command("check", "--replay", scenario, "--", *adapter)[0] == 1

@@ -243,7 +243,7 @@ public final class Clients {
       return FOLLOWING
           .sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
           .orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS)
-          .thenApply(response -> read(response, response.statusCode() < 300 ? response.statusCode() : success));
+          .thenApply(response -> read(response, response.statusCode() == 200 ? 200 : success));
     }
   }
 
