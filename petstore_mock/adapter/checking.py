@@ -105,6 +105,7 @@ class _StateOfProcess:
 def run_of(options: AdapterOptions) -> Run:
     run = Run(options)
     run.callback(in_any_language.reset, in_any_language.set(True))
+    options.program.learn_pool(run.mock())
     run.limits = replace(run.limits, standstill=_STANDSTILL * options.patience)
     return run
 

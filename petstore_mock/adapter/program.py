@@ -9,24 +9,32 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import TimeoutError as NoReplyError
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from petstore_mock.adapter.process import ENDS, AdapterProcess
+from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
 from petstore_mock.adapter.protocol import BrokenAdapterError, ClientError
 from petstore_mock.checks import Call
 from petstore_mock.checks.adapting import ElsewhereClient
+from petstore_mock.checks.watch import settled
+from petstore_mock.checks.watched import open_connections
 from petstore_mock.common.real import RLock, monotonic, sleep
+from petstore_mock.interface.schemas import required_arguments
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from concurrent.futures import Future
 
     from petstore_mock.adapter.protocol import Hello
     from petstore_mock.mock.petstore import PetStoreMock
 
 _LONGEST_END: Final = 5.0  # seconds that a program without a client may take to end
 _SLOWER: Final = 3.0  # how much longer it may take with a client
+_MOST_POOLED: Final = 5
+_CLOSES: Final = 0.3  # seconds that connections may take to close
 _NOTICES: Final = 0.03  # seconds
 _PART: Final = 0.5  # of the patience: the timeout of the clients
 # The fake sets these for its own process.
@@ -45,6 +53,7 @@ class AdapterProgram:
     def __init__(self, command: Sequence[str], patience: float, *, concurrent: bool = False) -> None:
         self.command, self.patience, self.concurrent = [*command], patience, concurrent
         self.timeout = patience * _PART
+        self.pooled = 0  # connections that stay open for all clients of a process
         self._longest_end = ENDS
         self._ends: list[str] = []  # what processes did instead of ending with 0, in words
         self._lock = RLock()
@@ -138,6 +147,29 @@ class AdapterProgram:
                 "lines until standard input ends, then return"
             )
 
+    def learn_pool(self, petstore: PetStoreMock) -> None:
+        """Note whether the clients of a process share connections, which no client closes then.
+
+        With shared connections, a second client leaves no more of them open than the first one.
+        """
+        left = [self._left_open(petstore) for _ in range(2)]
+        if 0 < left[1] <= left[0]:
+            self.pooled = _MOST_POOLED
+
+    def _left_open(self, petstore: PetStoreMock) -> int:
+        """Return how many connections are open after a call and the close of a client."""
+        needs_nothing = [name for name, row in OPERATIONS.items() if not required_arguments(row)]
+        client = _Client(self, petstore)
+        for name in needs_nothing:
+            if name in self.hello.operations:
+                # A client that fails here fails in the run too.
+                with suppress(ClientError, EndedError, NoReplyError):
+                    client.ask(Call(name)).result(self.patience)
+        with suppress(ClientError, EndedError):
+            client.close()
+        settled(lambda: not open_connections(petstore), _CLOSES)
+        return open_connections(petstore)
+
     def make_client(self, petstore: PetStoreMock) -> ElsewhereClient:
         """Return a client of a mock in a process of the adapter."""
         make = _OverlappingClient if self.concurrent else _Client
@@ -153,6 +185,7 @@ class _Client(ElsewhereClient):
 
     def __init__(self, program: AdapterProgram, petstore: PetStoreMock) -> None:
         self._program, self._process = program, program.process()
+        self.pooled = program.pooled
         self._name = self._process.new_client(petstore.api_key)
         request = {"do": "open", "client": self._name, "url": petstore.url, "api_key": petstore.api_key}
         tls = {"ca": petstore.tls.ca_path} if petstore.url.startswith("https:") else {}
@@ -169,11 +202,13 @@ class _Client(ElsewhereClient):
         return partial(self._call, row)
 
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401  # a JSON value
-        return self._process.ask(self._request(Call.of(row, positional, given))).result()
+        return self.ask(Call.of(row, positional, given)).result()
 
-    def _request(self, call: Call) -> dict[str, Any]:
+    def ask(self, call: Call) -> Future[Any]:
+        """Begin a call, and return the future of its result."""
         arguments = {**call.arguments}
-        return {"do": "call", "client": self._name, "operation": call.operation, "arguments": arguments}
+        request = {"do": "call", "client": self._name, "operation": call.operation, "arguments": arguments}
+        return self._process.ask(request)
 
     def close(self) -> None:
         try:
@@ -197,7 +232,5 @@ class _Client(ElsewhereClient):
 class _OverlappingClient(_Client):
     """A client that may get two calls at once, as tasks."""
 
-    pooled = 2
-
     async def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401  # a JSON value
-        return await asyncio.wrap_future(self._process.ask(self._request(Call.of(row, positional, given))))
+        return await asyncio.wrap_future(self.ask(Call.of(row, positional, given)))

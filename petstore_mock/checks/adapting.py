@@ -59,7 +59,7 @@ class ElsewhereClient:
         pooled: how many connections the process may keep for all of its clients. No client closes them.
     """
 
-    pooled: int = 1
+    pooled: int = 0
 
     def shown(self) -> str:
         """Return what the process wrote to standard error since the last look."""

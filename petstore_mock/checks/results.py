@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from petstore_mock import faults as kinds
 from petstore_mock.checks.check import RUNAWAY, Mistake, Source, check
 from petstore_mock.checks.reading import (
     SUCCESSES,
@@ -63,6 +64,7 @@ _ERROR: Final = Source("7", "an error response makes the call fail with its HTTP
 _LIST: Final = operations("lists")[0]
 _MOST: Final = "a limited number of" if _LIST.limit is None else f"at most {_LIST.limit.name!r}"
 _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither pages nor an order"
+_INTERIM: Final = kinds.interim(100).kind
 _UNKNOWN_CHARSET: Final = "x-unknown"
 _READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
 HELD: Final = "event loop held"
@@ -206,6 +208,7 @@ class _Allowed(NamedTuple):
         "wrong meaning": "{outcome}, classified as {kind!r}, although {why}",
         UNREAD: "{outcome}, classified as neither a status nor a lost response, although {why}; {advice}",
         "program error": "{outcome} although {why}",
+        "interim response not skipped": "{outcome} although {why}",
     },
 )
 def outcome_fits_response(seen: Observation) -> Mistake | None:
@@ -213,11 +216,21 @@ def outcome_fits_response(seen: Observation) -> Mistake | None:
     if call is None or outcome is None or outcome.ended is not None:
         return None
     choices = [(asked, _deciding(call, outcome, asked)) for asked in _choices(seen, call)]
-    allowed = [_allowed(call, outcome, asked, last, seen) for asked, last in choices if not _is_broken(last)]
+    judged = [(asked, last) for asked, last in choices if not _is_broken(last)]
+    allowed = [_allowed(call, outcome, asked, last, seen) for asked, last in judged]
     kind = _RESULT if outcome.error is None else outcome.kind
     if not allowed or any(kind in one.kinds for one in allowed):
         return None
-    return _followed_as_read(seen, outcome) or _misfit(outcome, kind, allowed[0])
+    stopped = _stopped_at_interim(outcome, judged[0][1], allowed[0])
+    return _followed_as_read(seen, outcome) or stopped or _misfit(outcome, kind, allowed[0])
+
+
+def _stopped_at_interim(outcome: Outcome, last: Exchange, allowed: _Allowed) -> Mistake | None:
+    """Return the mistake of a client that did not read past an interim response. Most of them can't help it."""
+    if last.fault is None or last.fault.kind != _INTERIM or outcome.error is None:
+        return None
+    source = Source("RFC 9110 §15.2", "a client reads past interim responses, even if it does not expect one")
+    return Mistake("interim response not skipped", source, outcome=str(outcome), why=allowed.why)
 
 
 def _followed_as_read(seen: Observation, outcome: Outcome) -> Mistake | None:
