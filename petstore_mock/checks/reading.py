@@ -298,7 +298,14 @@ def type_name(value: object) -> str:
     return _JSON_TYPES.get(type(value), "value") if in_any_language.get() else type(value).__name__
 
 
-_JSON_TYPES: Final = {bool: "boolean", int: "integer", float: "number", str: "text", list: "array", dict: "object"}
+_JSON_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "text",
+    list: "array",
+    dict: "object",
+}
 
 
 def literal(value: object) -> str:
