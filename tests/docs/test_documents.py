@@ -362,6 +362,17 @@ def test_page_of_the_corpus_has_each_client_and_its_bug(page: str) -> None:
     assert rows == [(one.__name__, corpus.bug_in_words(one.__name__)) for one in corpus.PAGES[page]]
 
 
+def test_other_example_clients_have_each_operation() -> None:
+    """A client that inherits from that of the tutorial has its methods."""
+    clients = [block.text for block in blocks("python") if "check_client(" in block.text and "class " in block.text]
+    document: Any = PetStoreMock().openapi()
+    names = [_snake_case(one["operationId"]) for item in document["paths"].values() for one in item.values()]
+    own = [text for text in clients if "(PetClient)" not in text]
+    assert own
+    for text in own:
+        assert [name for name in names if name not in text] == [], text
+
+
 def test_client_of_the_tutorial_has_each_operation_with_each_argument() -> None:
     """Without a method or an argument, the machine would test less than the interface has, in silence."""
     (source,) = [block.text for block in blocks("python") if block.file_name == "shop.py"]

@@ -8,14 +8,14 @@ from itertools import groupby
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
-from petstore_mock.interface.bodies import plain, wrong_bodies
+from petstore_mock.interface.bodies import plain, short, wrong_bodies
 from petstore_mock.interface.kinds import Edge, edges, quick
 from petstore_mock.interface.schemas import properties, schema, violations
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json
 from petstore_mock.interface.table import FIELDS, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import REFUSED, Phase, request, sends
-from petstore_mock.verify.row import OF_REQUESTS, WITH_BODY, About, Result
+from petstore_mock.verify.row import OF_REQUESTS, WITH_BODY, About, Result, lead
 from petstore_mock.verify.rows.checks import is_refused
 from petstore_mock.verify.rows.lists import is_refused_value
 
@@ -122,31 +122,41 @@ def _sign(letter: str) -> str:
 
 def _of_values(operation: Operation, body: str, names: Iterable[str]) -> Rows:
     """Yield rows about the values that a schema just allows, and about members that a body may leave out."""
-    rules, phase = properties(body), Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES
+    rules = properties(body)
     samples = {name: dumps(MEMBERS[name].samples[0]) for name in rules if name not in plain(body)}
+    send = partial(sends, operation, phase=Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES)
     for name in names:
-        start = "2-{lead}{short}-" if name in FIELDS else "{section}-{short}-"
-        about = About(operation, name, body=body)
+        about = About(operation, name, body=body, start=_start(operation, name))
         others = {other: text for other, text in samples.items() if other != name}
         for edge in _edges(rules[name]):
-            accepts = partial(_accepts, (name, edge.text))
-            row = about.says(f"{start}{{end}}", "{name}: {value} is allowed", accepts, end=edge.end, value=edge.words)
-            row.send(sends(operation, {**others, name: edge.text}, phase=phase))
-            mutant = "{end}-refused" if "enum" in rules[name] else "{short}-{end}-refused"
-            row.mistake(mutant, "refuses the {name} {value}", _refuse_sent(name, edge.text))
+            row = _of_edge(about, name, edge, "{end}" if "enum" in rules[name] else "{short}-{end}")
+            row.send(send({**others, name: edge.text}))
             yield row
         if name not in samples:
             continue
-        row = about.says(f"{start}optional", "{body}: {name} is not required", partial(_accepts, (name, "")))
-        row.send(sends(operation, others, phase=phase))
+        row = about.says("{start}-optional", "{body}: {name} is not required", partial(_accepts, (name, "")))
+        row.send(send(others))
         # The values of an enum are sent anyway.
         if "enum" not in rules[name]:
-            row.send(sends(operation, samples, phase=phase))
+            row.send(send(samples))
         # Without other fields, their values can't be the reason for a refusal.
         if others:
-            row.send(sends(operation, {}, phase=phase))
+            row.send(send({}))
         row.mistake("needs-{short}", "requires {name}", _refuse_sent(name, ""))
         yield row
+
+
+def _start(operation: Operation, name: str) -> str:
+    """Return the start of the ids of clauses about a member. Fields stand in the section of animals."""
+    first = f"2-{lead(operation)}" if name in FIELDS else f"{operation.section}-"
+    return f"{first}{short(name)}"
+
+
+def _of_edge(about: About, name: str, edge: Edge, mutant: str) -> Clause:
+    accepts = partial(_accepts, (name, edge.text))
+    row = about.says("{start}-{end}", "{name}: {value} is allowed", accepts, end=edge.end, value=edge.words)
+    row.mistake(f"{mutant}-refused", "refuses the {name} {value}", _refuse_sent(name, edge.text))
+    return row
 
 
 def _edges(rules: Mapping[str, Any]) -> list[Edge]:

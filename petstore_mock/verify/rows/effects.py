@@ -165,19 +165,23 @@ def _has_no_refused(operation: Operation, what: str, seen: Seen, history: Histor
 
 
 def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: History) -> Results:
-    """Check that an animal has no field of a refused request, whose path set it. A success may have set it as well."""
-    own = [one for one in history.of(operation) if one.number < seen.number and one.is_about == seen.is_about]
-    refused = [one for one in own if one.status in {400, 401}]
-    pet = seen.pet(seen.is_about)
-    if pet is None or not refused or any(one.is_success for one in own):
+    """Check that an animal has no field of a refused request, whose path set it."""
+    refused, pet = _refused(operation, seen, history), seen.pet(seen.is_about)
+    if not refused or pet is None:
         return
     former = history.former(pet["id"], refused[0].number) or pet
-    for parameter in operation.setting:
-        name = parameter.sets
+    for name in [parameter.sets for parameter in operation.setting]:
         value = refused[-1].sets[name]
-        is_same = is_same_value(name, pet.get(name), former.get(name))
-        is_kept = is_same_value(name, pet.get(name), value) and not is_same
+        was_there = is_same_value(name, former.get(name), value)
+        is_kept = is_same_value(name, pet.get(name), value) and not was_there
         yield Result(not is_kept, f"{name} not to be {dumps(value)}, that of a refused {what}")
+
+
+def _refused(operation: Operation, seen: Seen, history: History) -> list[Seen]:
+    """Return the refused requests about the animal of a request; none if another one succeeded, and changed it."""
+    own = [one for one in history.of(operation) if one.number < seen.number and one.is_about == seen.is_about]
+    was_changed = any(one.is_success for one in own)
+    return [] if was_changed else [one for one in own if one.status in {400, 401}]
 
 
 def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
@@ -200,37 +204,47 @@ def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
 # Fields that a change leaves out
 
 
+_STAYS: Final = ("others-stay", "A field that the request leaves out stays as it was", "lost", "drops")
+_GOES: Final = ("replaced", "An optional field that the request leaves out is absent afterwards", "merged", "keeps")
+
+
 def _of_left_out(operation: Operation) -> Clause:
     """Return the row about fields that a change leaves out, with the changes themselves."""
-    end, words = "others-stay", "A field that the request leaves out stays as it was"
-    if operation.does.replaces:
-        end, words = "replaced", "An optional field that the request leaves out is absent afterwards"
+    replaces = operation.does.replaces
+    end, words, mutant, does = _GOES if replaces else _STAYS
     row = About(operation).means(f"{{section}}-{end}", words, partial(_keeps_left_out, operation))
     row.operations = (operation, *READS, *LISTS)
     row.needs = "a changed animal"
-    setting = {parameter.sets for parameter in operation.setting}
-    left_out = [name for name in _OPTIONAL if name not in setting]
-    texts = _optional_texts(operation.body) if operation.body is not None else {}
-    if operation.body is not None:
-        # With all optional members, a request leaves nothing out.
-        some = [] if operation.does.replaces else [{name: texts[name]} for name in texts if len(texts) > 1]
-        for sent in (texts, *(some[:2] or [{}])):
-            row.send(sends(operation, sent, phase=Phase.CHANGES))
-    if operation.does.replaces:
-        for name in [name for name in texts if name in left_out and name not in OMITTED]:
-            kept = changes.of_left_out(name, is_kept=True)
-            row.mistake(f"{short(name)}-merged", f"keeps {name}, which was left out", kept)
-        return row
-    for name in left_out:
-        lost = changes.of_left_out(name, is_kept=False)
-        row.mistake(f"{short(name)}-lost", f"drops {name}, which was left out", lost)
+    row.send(*_changes(operation))
+    for name in _may_be_left_out(operation):
+        change = changes.of_left_out(name, is_kept=replaces)
+        row.mistake(f"{short(name)}-{mutant}", f"{does} {name}, which was left out", change)
     return row
 
 
-def _optional_texts(body: str) -> dict[str, str]:
-    """Return the optional members of a body. Their last samples differ from those of a created animal."""
-    required = schema(body).get("required", ())
-    return {name: dumps(MEMBERS[name].samples[-1]) for name in properties(body) if name not in required}
+def _may_be_left_out(operation: Operation) -> list[str]:
+    setting = {parameter.sets for parameter in operation.setting}
+    names = [name for name in _OPTIONAL if name not in setting]
+    if not operation.does.replaces:
+        return names
+    sent = properties(str(operation.body)).keys() - OMITTED.keys()
+    return [name for name in names if name in sent]
+
+
+def _changes(operation: Operation) -> Iterator[Probe]:
+    """Yield a change with all members, and changes with some."""
+    if operation.body is None:
+        return
+    required = schema(operation.body).get("required", ())
+    optional = [name for name in properties(operation.body) if name not in required]
+    # An optional member gets its last sample, which differs from that of a created animal.
+    texts = {name: dumps(MEMBERS[name].samples[-1]) for name in optional}
+    some = [{name: texts[name]} for name in optional[:2]]
+    # With its only optional member, a request leaves nothing out.
+    if operation.does.replaces or len(optional) < 2:
+        some = [{}]
+    for sent in (texts, *some):
+        yield sends(operation, sent, phase=Phase.CHANGES)
 
 
 def _change_of(operation: Operation, seen: Seen, history: History) -> Seen | None:
