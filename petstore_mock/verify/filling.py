@@ -152,5 +152,5 @@ class Filling:
 
     def _references(self, name: str) -> list[object]:
         """Return at most two ids of records that exist: those that listed animals refer to."""
-        positive = [value for value in self._values.get(name, ()) if not is_integer(value) or value > 0]
+        positive: list[object] = [value for value in self._values.get(name, ()) if not is_integer(value) or value > 0]
         return list(dict.fromkeys(positive))[:2] or [1]

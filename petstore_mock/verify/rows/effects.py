@@ -239,7 +239,7 @@ def _changes(operation: Operation) -> Iterator[Probe]:
     optional = [name for name in properties(operation.body) if name not in required]
     # An optional member gets its last sample, which differs from that of a created animal.
     texts = {name: dumps(MEMBERS[name].samples[-1]) for name in optional}
-    some = [{name: texts[name]} for name in optional[:2]]
+    some: list[dict[str, str]] = [{name: texts[name]} for name in optional[:2]]
     # With its only optional member, a request leaves nothing out.
     if operation.does.replaces or len(optional) < 2:
         some = [{}]
