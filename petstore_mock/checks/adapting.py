@@ -96,13 +96,15 @@ class AdaptedClient:
         self.client: Any = made
         self.is_here = not isinstance(made, ElsewhereClient)
         closing: Callable[[], Any] | None = getattr(made, "close", None) or getattr(made, "aclose", None)
-        self.closing, self.closing_again = closing, closing if self.is_here else None
+        self.closing: Callable[..., Any] | None = closing
+        self.closing_again: Callable[..., Any] | None = closing if self.is_here else None
         self.leaving: Callable[..., Any] | None = None  # leaves the client's ``with`` block
         for enter, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
             if hasattr(made, enter) and not isinstance(made, type):
                 self.client = self._value(getattr(made, enter)())
-                self.leaving = getattr(made, leave)
-                self.closing = partial(self.leaving, None, None, None)
+                leaving: Callable[..., Any] = getattr(made, leave)
+                self.leaving = leaving
+                self.closing = partial(leaving, None, None, None)
                 break
         self.operations = self._operations()  # the arguments that each method takes, by operation
 

@@ -79,6 +79,10 @@ def _parts(opener: Any) -> list[Any]:  # noqa: ANN401
     return [opener.addheaders, sorted(type(handler).__name__ for handler in opener.handlers)]
 
 
+def _stop_tracing(_: object) -> None:
+    tracemalloc.stop()
+
+
 def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
     if enabled:
         gc.enable()
@@ -159,7 +163,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
     "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
     "gc.callbacks": Setting(lambda: gc.callbacks[:], partial(operator.setitem, gc.callbacks, slice(None))),
-    "tracemalloc.start()": Setting(tracemalloc.is_tracing, lambda _: tracemalloc.stop()),
+    "tracemalloc.start()": Setting(tracemalloc.is_tracing, _stop_tracing),
     "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
     "sys.get_int_max_str_digits()": Setting(
@@ -201,7 +205,7 @@ class Settings:
 
     def __init__(self) -> None:
         self.values = {name: setting.read() for name, setting in _SETTINGS.items()}
-        self._members = {name: {**vars(owner)} for name, owner in _OWNERS.items()}
+        self._members: dict[str, dict[str, Any]] = {name: {**vars(owner)} for name, owner in _OWNERS.items()}
         self._handlers = {name: _working(logger) for name, logger in _loggers().items()}
         self._modules = len(sys.modules)
 

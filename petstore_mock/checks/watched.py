@@ -256,6 +256,7 @@ class WatchedClient:
         self._leave(whole)
 
     def _interrupted(self, call: Call, at: int) -> Outcome:
+        outcome = Outcome()
         for _ in range(_INTERRUPTS):
             outcome = self.client.interrupted(call, at)
             if outcome.interrupt is None or not isinstance(outcome.error, outcome.interrupt):
