@@ -27,6 +27,8 @@ from petstore_mock.interface.table import OPERATIONS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from petstore_mock.common.values import Json, JsonObject
+
 _NOWHERE: Final = "http://127.0.0.1:9/v1"  # the port of the discard service
 
 
@@ -36,7 +38,7 @@ class _Replies:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._lock = stream, Lock()
 
-    def write(self, message: dict[str, Any]) -> None:
+    def write(self, message: JsonObject) -> None:
         line = json.dumps(message, default=partial(text_of, repr)).encode() + b"\n"
         with self._lock:
             self._stream.write(line)
@@ -90,7 +92,7 @@ class PythonAdapter:
             worker = self._workers.setdefault(request["client"], _Worker())
             worker.do(partial(self._reply, request))
 
-    def _hello(self) -> dict[str, Any]:
+    def _hello(self) -> JsonObject:
         name = f"{getattr(self._make, '__module__', '')}:{getattr(self._make, '__qualname__', '')}"
         return {"hello": VERSION, "operations": self._operations(), "concurrent": True, "name": name}
 
@@ -103,22 +105,22 @@ class PythonAdapter:
             return [*OPERATIONS]
         return [*client.operations]
 
-    def _reply(self, request: dict[str, Any]) -> None:
+    def _reply(self, request: JsonObject) -> None:
         try:
             reply = {"ok": self._requests[request["do"]](request)}
         except BaseException as error:  # noqa: BLE001  # a client raises anything
             reply = {"error": _told(error)}
         self._replies.write({"id": request["id"], **reply})
 
-    def _open(self, request: dict[str, Any]) -> None:
+    def _open(self, request: JsonObject) -> None:
         service = _service(request["url"], request["api_key"], request["timeout"], request.get("ca"))
         self._clients[request["client"]] = AdaptedClient(self._make, service)
 
-    def _call(self, request: dict[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    def _call(self, request: JsonObject) -> Json:
         client = self._clients[request["client"]]
         return copied(client.call(Call(request["operation"], request["arguments"])), read_pet)
 
-    def _close(self, request: dict[str, Any]) -> None:
+    def _close(self, request: JsonObject) -> None:
         self._clients.pop(request["client"]).close()
 
 
@@ -127,7 +129,7 @@ def _service(url: str, key: str, timeout: float, ca: str | None) -> Any:  # noqa
     return SimpleNamespace(url=url, api_key=key, headers=headers, timeout=timeout, ca=ca)
 
 
-def _told(error: BaseException) -> dict[str, Any]:
+def _told(error: BaseException) -> JsonObject:
     said = {"message": text_of(str, error), "type": type(error).__name__}
     try:
         kind = classify_exception(error)

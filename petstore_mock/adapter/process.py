@@ -38,6 +38,8 @@ from petstore_mock.common.values import is_integer
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from petstore_mock.common.values import Json
+
 _CHUNK: Final = 1 << 16
 _MOST_CHUNKS: Final = 64  # of standard error before one look at standard output
 _LONGEST_LINE: Final = 64 << 20  # bytes
@@ -117,7 +119,7 @@ class AdapterProcess:
         self._write({"id": number, **request})
         return future
 
-    def ask_soon(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    def ask_soon(self, request: Mapping[str, Any]) -> Json:
         """Send a request for which the service is not needed, and return its result."""
         return self._result(self.ask(request), self.patience * _SOON, str(request["do"]))
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from petstore_mock.adapter.protocol import Hello
+    from petstore_mock.common.values import Json
     from petstore_mock.mock.petstore import PetStoreMock
 
 _LONGEST_END: Final = 5.0  # seconds that a program without a client may take to end
@@ -201,7 +202,7 @@ class _Client(ElsewhereClient):
             raise AttributeError(name)
         return partial(self._call, row)
 
-    def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401  # a JSON value
+    def _call(self, row: Operation, *positional: Json, **given: Json) -> Json:
         return self.ask(Call.of(row, positional, given)).result()
 
     def ask(self, call: Call) -> Future[Any]:
@@ -232,5 +233,5 @@ class _Client(ElsewhereClient):
 class _OverlappingClient(_Client):
     """A client that may get two calls at once, as tasks."""
 
-    async def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401  # a JSON value
+    async def _call(self, row: Operation, *positional: Json, **given: Json) -> Json:
         return await asyncio.wrap_future(self.ask(Call.of(row, positional, given)))

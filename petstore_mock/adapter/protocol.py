@@ -18,6 +18,8 @@ from petstore_mock.interface.table import OPERATIONS, in_words
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from petstore_mock.common.values import Json
+
 VERSION: Final = 1
 #: The kinds of an error that have no status, with what they mean to the checks. None: the caller can't tell.
 KINDS: Final[Mapping[str, Kind | None]] = {
@@ -110,7 +112,7 @@ def _refuse_operation(name: object) -> NoReturn:
     raise ReplyError(f"expected operations among {known}; got {name!r}{did_you_mean(name, OPERATIONS)}")
 
 
-def result_of(message: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+def result_of(message: Mapping[str, Any]) -> Json:
     """Return the result in a reply. Raise the error that it reports, or ReplyError if it has neither."""
     error = message.get("error")
     if error is not None:

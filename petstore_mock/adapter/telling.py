@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.stateful.lines import Line
     from petstore_mock.stateful.report import Bug
     from petstore_mock.stateful.run import CheckReport
@@ -58,11 +59,11 @@ def _shown(line: Line) -> str:
     return words or " ".join([step["act"], *map(_json, step["arguments"])])
 
 
-def _json(value: Any) -> str:  # noqa: ANN401  # a JSON value
+def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _as_data(line: Line) -> dict[str, Any]:
+def _as_data(line: Line) -> JsonObject:
     """Return a step as a JSON value."""
     row = next((row for row in OPERATIONS.values() if row.client_method == line.method), None)
     calls = [value for value in line.positional if isinstance(value, Call)]
@@ -97,7 +98,7 @@ def as_json(command: Sequence[str], report: CheckReport | None, bugs: Sequence[B
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-def _counts(report: CheckReport) -> dict[str, Any]:
+def _counts(report: CheckReport) -> JsonObject:
     return {
         "examples": report.examples,
         "calls": report.calls,

@@ -15,6 +15,7 @@ from petstore_mock.errors import PetStoreMockError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.core.options import Option
 
 # Separates the values of a repeated option in a variable.
@@ -71,7 +72,7 @@ class Parser(argparse.ArgumentParser):
 
     def add_options(self, options: Mapping[str, Option]) -> None:
         """Add options of the table. An option that is not given is None."""
-        groups: dict[str, Any] = {"": self}
+        groups: JsonObject = {"": self}
         for option in options.values():
             if option.group not in groups:
                 groups[option.group] = self.add_argument_group(option.group)
@@ -91,9 +92,9 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[str, Any]:
+def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> JsonObject:
     """Return the value of each option from the command line, the environment or its default, in this order."""
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     for name, option in options.items():
         texts = getattr(given, name, None)
         variable = text_of(name).strip()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Generator, Mapping, Sequence
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.stateful.report import Bug
     from petstore_mock.stateful.run import CheckReport
 
@@ -114,12 +115,12 @@ def _require_options(given: Namespace) -> None:
         refuse("expected Hypothesis, which draws the examples; got none: install petstore-mock[hypothesis]")
 
 
-def _shared(given: Namespace) -> dict[str, Any]:
+def _shared(given: Namespace) -> JsonObject:
     """Return the options that a replay has too."""
     return {**{name: getattr(given, name) for name in _KEPT}, "ignore": given.ignore}
 
 
-def _options(given: Namespace) -> dict[str, Any]:
+def _options(given: Namespace) -> JsonObject:
     from hypothesis import settings  # noqa: PLC0415  # a replay needs no Hypothesis
 
     usual = None if given.seconds is not None else _EXAMPLES
@@ -143,7 +144,7 @@ def _arguments(limits: tuple[int, int] | None) -> Mapping[str, Any] | None:
 
     from petstore_mock.strategies.values import values  # noqa: PLC0415
 
-    strategies: dict[str, Any] = {}
+    strategies: JsonObject = {}
     for row in OPERATIONS.values():
         if row.limit is None:
             continue

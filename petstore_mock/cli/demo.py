@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 from urllib.request import Request, urlopen
 
 from petstore_mock.checks.scenario import Scenario
@@ -16,6 +16,7 @@ from petstore_mock.stateful.run import Options, Run
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from petstore_mock.common.values import Json
     from petstore_mock.mock.petstore import PetStoreMock
 
 DESCRIPTION: Final = (
@@ -59,7 +60,7 @@ class HastyClient:
     def __init__(self, petstore: PetStoreMock) -> None:
         self._petstore = petstore
 
-    def create_pet(self, *, name: str, category_id: int) -> Any:  # noqa: ANN401  # JSON
+    def create_pet(self, *, name: str, category_id: int) -> Json:
         body = json.dumps({"name": name, "categoryId": category_id}).encode()
         fields = {**self._petstore.headers, "Content-Type": "application/json"}
         request = Request(f"{self._petstore.url}/pets", body, fields)  # noqa: S310  # the mock's own address
@@ -69,7 +70,7 @@ class HastyClient:
             return _sent(request)
 
 
-def _sent(request: Request) -> Any:  # noqa: ANN401  # JSON
+def _sent(request: Request) -> Json:
     with urlopen(request, timeout=1) as response:  # noqa: S310
         return json.load(response)
 

@@ -10,7 +10,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.cli.arguments import Parser, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Generator, Iterator
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.core.registry import Leak
     from petstore_mock.journal.exchange import Exchange
 
-    Options = dict[str, Any]
+    Options = JsonObject
 
 DESCRIPTION: Final = (
     "Serve the fake in the foreground until Ctrl-C or SIGTERM. Environment variables, such as PETSTORE_MOCK_PORT=8080 "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, cast
 
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, shown
@@ -18,6 +18,10 @@ EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for r
 _LONGEST_URL: Final = 200  # characters to show
 _HIDDEN: Final = "***"
 
+# A JSON value, and a JSON object, whose types nothing checks: a schema has checked the value, or it is only passed on.
+Json: TypeAlias = Any
+JsonObject: TypeAlias = dict[str, Any]
+# A JSON value whose types are checked.
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 

@@ -26,6 +26,7 @@ from petstore_mock.journal.har import har_document
 from petstore_mock.verbs.verb import Added
 
 if TYPE_CHECKING:
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.violations import Violations
     from petstore_mock.verbs import Verb
     from petstore_mock.verbs.verb import Keywords
@@ -256,7 +257,7 @@ _FOR_VALIDATION: Final[dict[str, Schema]] = {
 }
 
 
-def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value
+def violations(rules: Schema, value: Json, location: str) -> Violations:
     """Return the violations of a schema by a value."""
     complete = {**rules, "components": {"schemas": {**_COMPONENTS, **_FOR_VALIDATION}}}
     return schemas.violations(complete, value, location)
@@ -272,7 +273,7 @@ _PROBLEM: Final = {
 }
 
 
-def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
+def door_document(verbs: Sequence[Verb], origin: str, version: str) -> JsonObject:
     """Return the OpenAPI document of the door at ``origin``, which is scheme, host and port."""
     info = {
         "title": "petstore-mock control door",

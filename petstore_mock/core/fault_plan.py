@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from petstore_mock.common.real import RLock
+    from petstore_mock.common.values import Json
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.journal.exchange import Exchange
@@ -204,7 +205,7 @@ class FaultHandle(Stays):
         passes = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
         return "; ".join(filter(None, [*passes, self._last_miss])) or f"{none} {met} it"
 
-    def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
+    def to_data(self) -> Json:
         """Return the fault and its state as a JSON value, without the function of ``when=``."""
         data = {name: getattr(self, name) for name in _SHOWN}
         data |= {"fault": self.sent_as, "times": self._own_times, "at": self.at, "where": None, "why_not": None}

@@ -29,6 +29,7 @@ from petstore_mock.interface.violations import Violation, Violations, no_such_na
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.http.request import ApiRequest, Fields
     from petstore_mock.interface.behaviour import Behaviour
 
@@ -79,7 +80,7 @@ class Route:
     # For a wrong path or method (then there is no operation), or for wrong parameters (the key is checked first).
     refusal: Refusal | None = None
     allow: str = ""  # the methods of the path
-    arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
+    arguments: JsonObject = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
     filters: tuple[Filter, ...] = ()  # they select the animals of a list
     pet_id: int = 0  # the identifier in the path
 
@@ -235,7 +236,7 @@ def _malformed_part(part: str) -> Violation:
     return Violation("query", "percentEncoding", "must be percent-encoded UTF-8 (RFC 3986 §2.1)", part[:80])
 
 
-def _add_argument(route: Route, parameter: Parameter, value: Any) -> None:  # noqa: ANN401  # a JSON value
+def _add_argument(route: Route, parameter: Parameter, value: Json) -> None:
     route.arguments[parameter.name] = value
     if parameter.filters_by:
         route.filters += (Filter(parameter, value),)
@@ -331,7 +332,7 @@ def _decode(rules: Rules, content: bytes, operation: str, schema: str) -> Body |
         value, repeated = decode_json(content)
     except MalformedJsonError as error:
         return Refusal("malformed_json", Violations([replace(error.violation, subject=operation)]))
-    document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    document = cast("JsonObject", value) if isinstance(value, dict) else {}
     _let_pass(rules, document, schema)
     broken = repeated if rules.policies.duplicate_member else Violations()
     if not schemas.is_valid(schema)(value):
@@ -355,7 +356,7 @@ def _broken_by_gaps(rules: Rules, document: Body, schema: str, wrong: Container[
     return found
 
 
-def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
+def _let_pass(rules: Rules, document: JsonObject, schema: str) -> None:
     """Before the schema applies, remove members that the behaviour ignores, and convert floats that it accepts."""
     chosen, known = rules.policies, schemas.properties(schema)
     if not chosen.unknown_body_field:

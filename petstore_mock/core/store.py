@@ -35,6 +35,7 @@ from petstore_mock.interface.violations import describe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from petstore_mock.common.values import Json
     from petstore_mock.core.options import Seed
     from petstore_mock.core.routing import Filter, Rules
     from petstore_mock.http.response import Response
@@ -312,7 +313,7 @@ def _no_animal(pet_id: object) -> NotFoundError:
     return NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
 
-def _sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
+def _sample(name: str, number: int) -> Json:
     """Return the sample value of a field for the ``number``-th seeded animal. Free text is unique."""
     samples = FIELDS[name].samples
     turn, index = divmod(number - 1, len(samples))

@@ -22,6 +22,7 @@ from petstore_mock.interface.strict_json import encode_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.http.response import Response
 
 P = ParamSpec("P")
@@ -169,11 +170,11 @@ class Fault:
             return response
         return row.changes(response, *self.arguments.values())
 
-    def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
+    def to_data(self) -> Json:
         """Return the shortest JSON value that :func:`coerce` reads: only the status, if that is enough."""
         if self.row.responds and self == _of_status(self.status or 0):
             return self.status
-        data: dict[str, Any] = {"kind": self.kind, **self.arguments}
+        data: JsonObject = {"kind": self.kind, **self.arguments}
         if isinstance(data.get("body"), bytes):
             try:
                 data["body"] = data["body"].decode()
@@ -223,7 +224,7 @@ slows: Final = partial(keeps, is_slow=True)
 
 def _make(kind: str, given: Mapping[str, Any]) -> Fault:
     row = KINDS[kind]
-    arguments: dict[str, Any] = {}
+    arguments: JsonObject = {}
     for name, argument in row.arguments.items():
         if name not in given and name not in row.defaults:
             refuse(f"expected the argument {name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
@@ -283,7 +284,7 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
     return _make(kind, _with_body(given))
 
 
-def _with_body(given: dict[str, Any]) -> dict[str, Any]:
+def _with_body(given: JsonObject) -> JsonObject:
     """Return the members of a JSON form with the bytes of ``body_base64`` as the body."""
     if "body_base64" not in given:
         return given
@@ -321,7 +322,7 @@ def call_like(name: str) -> str | None:
     return None if meant is None else calls[meant]
 
 
-def schema_of(kind: str) -> dict[str, Any]:
+def schema_of(kind: str) -> JsonObject:
     """Return the JSON Schema of a kind's JSON form, for the door."""
     row = KINDS[kind]
     members = {name: argument.schema for name, argument in row.arguments.items()}

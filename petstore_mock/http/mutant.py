@@ -15,9 +15,10 @@ from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.table import Operation
 
-    Pet = dict[str, Any]
+    Pet = JsonObject
 
 
 class Animals(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from json import loads
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Final, TypeVar, overload
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.common.masking import mask_target, mask_text
@@ -16,6 +16,8 @@ from petstore_mock.interface.paths import operation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from petstore_mock.common.values import Json
 
 T = TypeVar("T")
 
@@ -215,7 +217,7 @@ class ApiRequest:
         values = self.values(name)
         return ", ".join(values) if values else default
 
-    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+    def json(self) -> Json:
         """Return the body, decoded with ``json.loads``, which is less strict than the fake.
 
         Raises:

@@ -16,6 +16,7 @@ from petstore_mock.interface.gaps import GAPS, PRESETS
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.static import GapChoices
 
 _EXAMPLE: Final = next(f"{name}={[*gap.choices][-1]}" for name, gap in GAPS.items() if gap.step == "content")
@@ -148,7 +149,7 @@ def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:
     return choices
 
 
-def gap_register() -> dict[str, Any]:
+def gap_register() -> JsonObject:
     """Return the gaps and the presets as a JSON value."""
     shown = ("name", "step", "section", "sentence", "default")
     gaps = [

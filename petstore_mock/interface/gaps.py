@@ -30,6 +30,8 @@ from petstore_mock.interface.table import ANIMAL, BASE_PATH, DEPRECATED_SINCE, L
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from petstore_mock.common.values import Json
+
 Step: TypeAlias = Literal["validate", "content", "encode", "wire", "event"]
 ResponseFields: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -355,7 +357,7 @@ def _styled(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opti
     return lambda body: dumps(loads(body), **options).encode("utf-8")
 
 
-def _shuffled(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # a JSON value
+def _shuffled(value: Json, salt: int = 0) -> Json:
     """Return a value with the members of its objects shuffled; the order may differ between the objects of a list."""
     if is_array(value):
         return [_shuffled(item, index) for index, item in enumerate(value)]

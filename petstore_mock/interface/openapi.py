@@ -22,9 +22,9 @@ from petstore_mock.interface.table import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.table import Operation
 
-JsonObject = dict[str, Any]
 
 _REF: Final = "#/components/schemas/"
 # §1 names two environments and shows neither address; `.example` is reserved for examples (RFC 2606 §2).
@@ -181,7 +181,7 @@ def _without_default(operation: JsonObject) -> JsonObject:
     return {**operation, "responses": responses}
 
 
-def without_int64_bounds(node: Any) -> Any:  # noqa: ANN401  # a JSON value
+def without_int64_bounds(node: Json) -> Json:
     """Return a document without bounds beyond 2^53, for tools whose numbers are doubles."""
     if is_array(node):
         return [without_int64_bounds(item) for item in node]
@@ -203,7 +203,7 @@ def as_openapi_3_0(document: JsonObject) -> JsonObject:
     return {**_older(document), "openapi": "3.0.3"}
 
 
-def _older(node: Any) -> Any:  # noqa: ANN401  # a JSON value
+def _older(node: Json) -> Json:
     if is_array(node):
         return [_older(item) for item in node]
     if not is_object(node):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from random import Random
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.interface.gaps import ListPage, ResponseFields
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class Documents(Protocol):
     """The animals, as the order of a list may read them."""
 
-    def document(self, pet_id: int) -> dict[str, Any] | None: ...
+    def document(self, pet_id: int) -> JsonObject | None: ...
 
 
 class Policies(Protocol):

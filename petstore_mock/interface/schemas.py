@@ -29,6 +29,7 @@ from petstore_mock.interface.violations import MOST_VIOLATIONS, Violation, Viola
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.table import Operation
 
     Schema = Mapping[str, Any]
@@ -71,13 +72,13 @@ def component(name: str, components: str) -> Schema:
 _OF_DOCUMENTS: Final = frozenset({"$id", "$ref", "$schema"})
 
 
-def _resolved(node: Any, file: str, components: str) -> Any:  # noqa: ANN401  # a JSON value
+def _resolved(node: Json, file: str, components: str) -> Json:
     """Return a part of a schema without references. ``file`` is the name of the schema that it stands in."""
     if is_array(node):
         return [_resolved(item, file, components) for item in node]
     if not is_object(node):
         return node
-    own: dict[str, Any] = {}
+    own: JsonObject = {}
     for key, value in node.items():
         if key not in _OF_DOCUMENTS:
             own[key] = _resolved(value, file, components)
@@ -91,7 +92,7 @@ def _resolved(node: Any, file: str, components: str) -> Any:  # noqa: ANN401  # 
     return {**_resolved(_part(name, pointer), name, components), **own}
 
 
-def _part(name: str, pointer: str) -> Any:  # noqa: ANN401  # a JSON value
+def _part(name: str, pointer: str) -> Json:
     """Return the part of a schema that a JSON pointer names (RFC 6901); the whole schema without a pointer."""
     part: Any = document(name)
     steps = pointer.strip("/").split("/") if pointer else []
@@ -131,7 +132,7 @@ def required_arguments(operation: Operation) -> list[str]:
 # The validator
 
 
-def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
+def violations(rules: Schema, value: Json, location: str) -> Violations:
     """Return the rules of the schema ``rules`` that ``value`` breaks, sorted by path. The list has a limit."""
     errors: list[Any] = []
     for error in validator_class()(rules).iter_errors(value):
@@ -254,7 +255,7 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
     return library.validators.extend(theirs, _keywords(library), type_checker=checker)
 
 
-def _keywords(library: Any) -> dict[str, Any]:  # noqa: ANN401  # as above
+def _keywords(library: Any) -> JsonObject:  # noqa: ANN401  # as above
     """Return the keywords that differ from jsonschema's own."""
     theirs = library.Draft202012Validator.VALIDATORS
 

@@ -20,7 +20,7 @@ from petstore_mock.interface.violations import Violation, Violations, path_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from petstore_mock.common.values import JsonValue
+    from petstore_mock.common.values import Json, JsonObject, JsonValue
 
     _Container = dict[str, JsonValue] | list[JsonValue]
 
@@ -54,7 +54,7 @@ class RepeatedMembers(dict[str, Any]):
         self.names = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _members(pairs: list[tuple[str, Any]]) -> JsonObject:
     members = dict(pairs)
     return members if len(members) == len(pairs) else RepeatedMembers(pairs)
 
@@ -165,7 +165,7 @@ def _repeated(container: Mapping[str, JsonValue], steps: Sequence[str | int], na
     return Violation(path_of([*steps, name]), "uniqueMembers", words, container[name])
 
 
-def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value
+def encode_json(value: Json) -> bytes:
     """Return the canonical bytes of a value: compact, UTF-8, members in the order given."""
     return _encode(value).encode("utf-8")
 

@@ -37,6 +37,7 @@ from petstore_mock.journal.matching import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.schemas import Schema
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
@@ -92,7 +93,7 @@ class Criteria:
         words = ", ".join(f"{name}={_show(name, value)}" for name, value in self.asked.items())
         return f"{claim} with {words}" if words else claim
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> JsonObject:
         """Return the criteria as JSON values by name; keys in header fields and parameters are masked."""
         return {name: in_words(_masked(name, value)) for name, value in self.asked.items()}
 
@@ -282,11 +283,11 @@ def _json(exchange: Exchange, _: object = None) -> Any:  # noqa: ANN401
         raise ValueError("the body was not JSON" if exchange.body else "the body was empty") from None
 
 
-def _query(exchange: Exchange, _: object = None) -> dict[str, Any]:
+def _query(exchange: Exchange, _: object = None) -> JsonObject:
     return _parameters(parse_qs(exchange.target.partition("?")[2], keep_blank_values=True))
 
 
-def _parameters(query: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(query: Mapping[str, Any]) -> JsonObject:
     """Return the text of each parameter, or a list for a repeated one."""
     return {name: _parameter(value) for name, value in query.items()}
 
@@ -392,8 +393,8 @@ def _path_value(name: str, value: str) -> str:
     return value
 
 
-def _query_value(name: str, value: Mapping[object, Any]) -> dict[str, Any]:
-    wanted_parameters: dict[str, Any] = {}
+def _query_value(name: str, value: Mapping[object, Any]) -> JsonObject:
+    wanted_parameters: JsonObject = {}
     for parameter, wanted in value.items():
         items = wanted if is_array(wanted) else [wanted]
         if not isinstance(parameter, str) or any(map(_is_no_parameter, items)):

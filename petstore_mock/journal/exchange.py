@@ -21,6 +21,7 @@ from petstore_mock.journal.masks import masked_request, masked_response, masked_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.faults import Fault
     from petstore_mock.interface.conditions import Condition
     from petstore_mock.interface.violations import Violation
@@ -80,7 +81,7 @@ class Exchange:
     by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
     noted: bool = False  # whether the pytest plugin has recorded it
     mutant: str | None = None  #: the mutant that changed the response
-    former: dict[str, Any] | None = None  # the animal before the request changed it; a mutant may restore it
+    former: JsonObject | None = None  # the animal before the request changed it; a mutant may restore it
     secure: bool = False  #: whether it arrived over TLS
     response: Response | None = None  #: the response that the fake made, even if it never went out
     sent: bool = True  #: whether the head of the response went out, as far as the fake knows
@@ -101,7 +102,7 @@ class Exchange:
         decision = f" ({self.decision})" if self.condition is not None or self.fault is not None else ""
         return printable(f"<Exchange {self.number} {self.request_line} {self.result}{operation}{decision}>")
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> JsonObject:
         """Return the state of a copy or a pickle, which may leave the process: its keys are masked."""
         return vars(masked(self))
 
@@ -161,7 +162,7 @@ class Exchange:
         """The size of the body that the client sent, in bytes."""
         return len(self.request.body) + self.cut_request
 
-    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+    def json(self) -> Json:
         """Return the decoded body, as :meth:`ApiRequest.json` does.
 
         Raises:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
 from petstore_mock import __version__
@@ -19,12 +19,13 @@ from petstore_mock.journal.exchange import masked, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.journal.exchange import Exchange
 
 _UNKNOWN: Final = -1  # HAR's value for an unknown size
 
 
-def har_document(exchanges: Iterable[Exchange]) -> dict[str, Any]:
+def har_document(exchanges: Iterable[Exchange]) -> JsonObject:
     """Return the archive of exchanges as a JSON value."""
     return {
         "log": {
@@ -53,7 +54,7 @@ def har_parts(exchanges: Iterable[Exchange], *, indent: int | None = None) -> It
     yield f"{end}]{after}\n"
 
 
-def _entry(exchange: Exchange) -> dict[str, Any]:
+def _entry(exchange: Exchange) -> JsonObject:
     wait = round(exchange.duration * 1000, 3)
     return {
         "startedDateTime": iso(exchange.timestamp),
@@ -76,8 +77,8 @@ def _pairs(fields: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in fields]
 
 
-def _request(exchange: Exchange) -> dict[str, Any]:
-    request: dict[str, Any] = {
+def _request(exchange: Exchange) -> JsonObject:
+    request: JsonObject = {
         "method": exchange.method,
         "url": exchange.url,
         "httpVersion": exchange.request.version,
@@ -95,7 +96,7 @@ def _request(exchange: Exchange) -> dict[str, Any]:
     return request
 
 
-def _response(exchange: Exchange) -> dict[str, Any]:
+def _response(exchange: Exchange) -> JsonObject:
     status = exchange.status or 0
     version = exchange.request.version
     return {
@@ -112,7 +113,7 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _response_content(exchange: Exchange) -> dict[str, Any]:
+def _response_content(exchange: Exchange) -> JsonObject:
     return {
         "size": exchange.response_size,
         # As browsers write it.

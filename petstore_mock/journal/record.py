@@ -42,17 +42,18 @@ _OF_VIOLATION: Final[Members] = {
     "subject": (str, "subject"),
 }
 if TYPE_CHECKING:
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.faults.fault import Fault
     from petstore_mock.interface.conditions import Condition
 
-    ViolationData = dict[str, Any]
-    ExchangeData = dict[str, Any]
+    ViolationData = JsonObject
+    ExchangeData = JsonObject
 else:
     ViolationData = TypedDict("ViolationData", {name: kind for name, (kind, _) in _OF_VIOLATION.items()})
 
 
-def _data(members: Members, original: object) -> dict[str, Any]:
-    data: dict[str, Any] = {}
+def _data(members: Members, original: object) -> JsonObject:
+    data: JsonObject = {}
     for name, (_, source) in members.items():
         read = attrgetter(source) if isinstance(source, str) else source
         data[name] = read(original)
@@ -84,7 +85,7 @@ def _body_text(exchange: Exchange) -> str | None:
     return text_of(exchange.body)
 
 
-def _body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+def _body(exchange: Exchange) -> Json:
     return _json_of(_body_text(exchange))
 
 
@@ -108,11 +109,11 @@ def _fault(exchange: Exchange) -> str | None:
     return None if exchange.fault is None else str(exchange.fault)
 
 
-def _fault_data(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+def _fault_data(exchange: Exchange) -> Json:
     return None if exchange.fault is None else exchange.fault.to_data()
 
 
-def _delayed_by(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+def _delayed_by(exchange: Exchange) -> Json:
     return None if exchange.delayed_by is None else exchange.delayed_by.to_data()
 
 
@@ -128,7 +129,7 @@ def _condition_status(exchange: Exchange) -> int | None:
     return None if exchange.condition is None else exchange.condition.status
 
 
-def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
+def _json_of(text: str | None) -> Json:
     try:
         decode_json((text or "").encode())  # refuses lone surrogates and deep nesting
         value = loads(text or "")
@@ -138,13 +139,13 @@ def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
     return value
 
 
-def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+def _response_body(exchange: Exchange) -> Json:
     text = _response_text(exchange)
     value = _json_of(text)
     return (text or None) if value is None else value
 
 
-def _violations(exchange: Exchange) -> list[dict[str, Any]]:
+def _violations(exchange: Exchange) -> list[JsonObject]:
     condition, broken = exchange.condition, [_data(_OF_VIOLATION, one) for one in exchange.violations]
     if not broken and condition is not None and condition.violation:
         field = _FIELD_OF.get(condition.name) or _FIELD_OF.get(condition.subject, "request")
@@ -265,7 +266,7 @@ def _fault_of(data: object) -> Fault | None:
     return None if data is None else coerce(data)
 
 
-def part_of(exchange: Exchange, names: Iterable[str]) -> dict[str, Any]:
+def part_of(exchange: Exchange, names: Iterable[str]) -> JsonObject:
     """Return some members of the JSON value of an exchange, none of them from its bodies."""
     return _data({name: _OF_EXCHANGE[name] for name in names}, masked(exchange, with_bodies=False))
 

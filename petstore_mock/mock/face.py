@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import date
     from os import PathLike
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
     from petstore_mock.core.options import WorldOptions
     from petstore_mock.core.world import World
@@ -49,7 +50,7 @@ class PetStore(Stays):
 
     # Access to the world
 
-    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Json:
         with self.world.lock if verb.locks else nullcontext():
             return verb(self.world, arguments)
 
@@ -108,7 +109,7 @@ class PetStore(Stays):
     def clock(self) -> Clock:
         """The clock of the fake."""
 
-        def change(**change: Any) -> Any:  # noqa: ANN401  # JSON values
+        def change(**change: Json) -> Json:
             return self._do(state.change_clock if change else state.show_clock, change)
 
         return Clock(change)
@@ -168,7 +169,7 @@ class PetStore(Stays):
 
     # Animals
 
-    def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Unpack[PetFields]) -> dict[str, Any]:
+    def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Unpack[PetFields]) -> JsonObject:
         """Add one animal and return it.
 
         A missing name, category or id gets a plausible, deterministic value. A missing ``status`` stays absent.
@@ -186,7 +187,7 @@ class PetStore(Stays):
         check_animal(animal, "seed")
         return dict(self._do(state.add_pets, {"pets": animal})["pets"][0])
 
-    def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[JsonObject]:
         """Add several animals, all or none, and return them.
 
         Args:
@@ -202,11 +203,11 @@ class PetStore(Stays):
         return list(self._do(state.add_pets, {"pets": pets})["pets"])
 
     @property
-    def pets(self) -> list[dict[str, Any]]:
+    def pets(self) -> list[JsonObject]:
         """Copies of the animals in the store, ordered by id."""
         return list(self._do(state.list_pets, {})["pets"])
 
-    def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
+    def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> JsonObject:
         """Change ``fields`` of the animal ``pet_id``, as another actor of the store would, and return it.
 
         ``status=None`` removes the status.
@@ -317,7 +318,7 @@ class PetStore(Stays):
         chosen = {} if behaviour is None else dict(as_behaviour(behaviour))
         self._do(state.change_behaviour, {"gaps": {**chosen, **gaps}})
 
-    def openapi(self) -> dict[str, Any]:
+    def openapi(self) -> JsonObject:
         """Return the interface as an OpenAPI 3.1 document. Its first server is this world, if the fake listens."""
         from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # rarely used
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from petstore_mock.common.values import JsonObject
+
 
 @dataclass
 class Facts:
@@ -31,9 +33,9 @@ class Facts:
         if value not in values:
             values.append(value)
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> JsonObject:
         """Return a copy as JSON values."""
-        copy: dict[str, Any] = {}
+        copy: JsonObject = {}
         for one_field in fields(self):
             value = getattr(self, one_field.name)
             copy[one_field.name] = [*value] if isinstance(value, list) else value

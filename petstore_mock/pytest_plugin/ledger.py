@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from petstore_mock.pytest_plugin.facts import Facts
 from petstore_mock.pytest_plugin.products import mutants
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import pytest
+
+    from petstore_mock.common.values import JsonObject
 
 Key = TypeVar("Key", bound="str | tuple[str, ...]")
 
@@ -26,7 +28,7 @@ class Ledger:
         self.flaky: dict[str, set[str]] = {"as_is": set(), "gap": set(), "mutant": set()}
         self.pages: dict[str, list[str]] = {}  # the file and the reason of each failing test
 
-    def add(self, record: dict[str, Any]) -> None:
+    def add(self, record: JsonObject) -> None:
         """Add the record of a report. A later record of the same test and variant replaces its facts."""
         variant = Variant(*record["variant"])
         self.facts.setdefault(record["test"], {})[variant] = Facts.of(record["facts"])

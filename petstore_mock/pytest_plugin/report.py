@@ -7,7 +7,7 @@ import re
 import zlib
 from os import environ
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import mask_text
 from petstore_mock.common.values import counted
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.pytest_plugin.home import Home
     from petstore_mock.pytest_plugin.run import Run
@@ -127,7 +128,7 @@ def _files(run: Run, report: pytest.TestReport, home: Home, journal: str, config
     pages = config.getoption("petstore_html")
     if pages:
         reasons = [*run.reasons, *_broken_rules(worlds)]
-        record: dict[str, Any] = report.__dict__["petstore"]
+        record: JsonObject = report.__dict__["petstore"]
         record["page"] = [f"{name}.html", *reasons[:2]]
         yield written(here / pages / f"{name}.html", "page", _page(run, reasons, worlds, journal)).line
 

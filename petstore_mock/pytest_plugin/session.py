@@ -24,6 +24,7 @@ from petstore_mock.pytest_plugin.terminal import Summaries, runs_bodies
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.core.registry import Leak
     from petstore_mock.core.world import World
     from petstore_mock.mock.petstore import PetStoreMock
@@ -100,7 +101,7 @@ class Session:
 
     def _require_options(self, item: pytest.Item) -> None:
         # pytest has no public function for the fixture definition that a test gets.
-        fixtures: dict[str, Any] = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+        fixtures: JsonObject = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
         definitions = fixtures.get("petstore_options")
         if not definitions:
             return

@@ -15,6 +15,7 @@ from petstore_mock.pytest_plugin.variants import Variant, choose_mutants
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.pytest_plugin.ledger import Ledger
 
 _FLAKY: Final = "These tests are flaky: they failed, and a replay had another result. Their failures do not count:"
@@ -36,7 +37,7 @@ class Measure(NamedTuple):
     """The lines of a summary that has a goal, and its JSON document, whose ``percent`` the goal concerns."""
 
     lines: list[str]
-    document: dict[str, Any]
+    document: JsonObject
 
 
 def _block(title: str, lines: Collection[str]) -> list[str]:
@@ -49,7 +50,7 @@ def _listed(tests: Sequence[str], most: int = _SHOWN) -> str:
     return f"{shown} and {others} more" if others > 0 else shown
 
 
-def _measured(whole: Collection[object], part: Collection[object], what: str) -> dict[str, Any]:
+def _measured(whole: Collection[object], part: Collection[object], what: str) -> JsonObject:
     """Return the counts and the percentage for a JSON document. A share below 100 % is never rounded up to 100."""
     percent = 100.0
     if len(part) < len(whole):
@@ -195,7 +196,7 @@ def _unreached(count: int) -> list[str]:
     return ["", f"No test reached {counted(count, 'other mutant')}; -v lists them."] if count else []
 
 
-def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:
+def _mutant(ledger: Ledger, name: str) -> JsonObject:
     mutant = mutants()[name]
     clause = clause_of(mutant)
     noticed = ledger.noticed_by(name)
@@ -222,7 +223,7 @@ def coverage(ledger: Ledger) -> Measure:
     met = ledger.by_fact(lambda facts: map(tuple, facts.outcomes))
     documented = [(operation, name) for operation, names in OUTCOMES.items() for name in names]
     outcomes = [_row("outcome", operation, name, met.get((operation, name), [])) for operation, name in documented]
-    faults: list[dict[str, Any]] = []
+    faults: list[JsonObject] = []
     never = dict.fromkeys(REQUEST_KINDS)
     for kind in REQUEST_KINDS:
         for operation in OUTCOMES:
@@ -239,5 +240,5 @@ def coverage(ledger: Ledger) -> Measure:
     return Measure(lines, {**measured, "outcomes": outcomes, "faults": faults})
 
 
-def _row(kind: str, operation: str, name: str, tests: list[str]) -> dict[str, Any]:
+def _row(kind: str, operation: str, name: str, tests: list[str]) -> JsonObject:
     return {"operation": operation, kind: name, "shown": bool(tests), "tests": tests}

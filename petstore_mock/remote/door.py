@@ -26,6 +26,7 @@ from petstore_mock.journal.journal import EvictedError
 from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError, json_body, media_type
 
 if TYPE_CHECKING:
+    from petstore_mock.common.values import Json
     from petstore_mock.http.response import Response
     from petstore_mock.verbs import Verb
 
@@ -62,7 +63,7 @@ class RemoteDoor:
         """Return the address of the door of a world. None means the world at the root."""
         return self.root + _path_of(world)
 
-    def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any]) -> Json:
         """Run a verb in a world, and return the result."""
         rest = dict(arguments)
         path = verb.path
@@ -116,7 +117,7 @@ class RemoteDoor:
                 )
 
 
-def _result(verb: Verb, response: Response) -> Any:  # noqa: ANN401  # a JSON value
+def _result(verb: Verb, response: Response) -> Json:
     """Return the result of a verb, with the members that the verb returns.
 
     Raises:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.journal.criteria import Criteria
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.verbs import Verb
@@ -162,7 +163,7 @@ class _Wait:
     error: Exception | None = None
 
 
-def _question(asked: Criteria) -> dict[str, Any]:
+def _question(asked: Criteria) -> JsonObject:
     """Return criteria in the JSON form of the door."""
     asked.require_json()
     body = asked.asked.get("body")

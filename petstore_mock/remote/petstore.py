@@ -33,6 +33,7 @@ from petstore_mock.verbs import Verb, requests, state, worlds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.core.options import WorldOptions
 
     Do = Callable[[Verb, Mapping[str, Any]], Any]
@@ -210,7 +211,7 @@ class RemotePetStore(PetStore):
 
     # Access to the world
 
-    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Json:
         where = arguments.get("where")
         if verb is state.plan_fault and is_object(where):
             # JSON would carry a set or a moment as another value, which the door could not refuse.
@@ -256,7 +257,7 @@ class RemotePetStore(PetStore):
         self._do(state.restore_snapshot, {"snapshot_id": snapshot[1]})
 
 
-def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def _carried_options(options: Mapping[str, Any]) -> JsonObject:
     """Return checked options of a world in the JSON form of the door, which reads no files."""
     sent = {name: value for name, value in checked(options, "world").items() if value is not None}
     if "at" in sent:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.table import Field
     from petstore_mock.interface.violations import Violation
 
-    Documents = SearchStrategy[dict[str, Any]]
+    Documents = SearchStrategy[JsonObject]
 
 # The strategies with the names of the interface's first list and its first create.
 _LISTS: Final = operations("lists")[0]
@@ -52,17 +53,17 @@ def pet_statuses() -> SearchStrategy[str]:
     return values(_rules_of(lambda field: kind_of(schemas.properties(ANIMAL)[field.name]).name == "enum"))
 
 
-def new_pets() -> SearchStrategy[dict[str, Any]]:
+def new_pets() -> SearchStrategy[JsonObject]:
     """Draw request bodies that createPet accepts (§4.2), with and without each optional field."""
     return objects(schemas.schema(_BODY))
 
 
-def pets() -> SearchStrategy[dict[str, Any]]:
+def pets() -> SearchStrategy[JsonObject]:
     """Draw animals as the service returns them, ready for ``petstore.seed()`` (§2)."""
     return objects(schemas.schema(ANIMAL))
 
 
-def list_queries() -> SearchStrategy[dict[str, Any]]:
+def list_queries() -> SearchStrategy[JsonObject]:
     """Draw query parameters of listPets that the service accepts, as a dict for ``params=`` (§4.1)."""
     return objects(schemas.schema(_LISTS.parameters_schema))
 
@@ -121,7 +122,7 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
         wrong[name] = twice | wrong_values(part).map(str) | texts
     rules = rules_for(Behaviour())
 
-    def violations(query: dict[str, Any]) -> Sequence[Violation]:
+    def violations(query: JsonObject) -> Sequence[Violation]:
         target = f"{BASE_PATH}{_LISTS.path}?{urlencode(query, doseq=True)}"
         refusal = rules.route(_LISTS.method, target).refusal
         return () if refusal is None else refusal.violations
@@ -149,5 +150,5 @@ def _with_one(valid: Documents, wrong: Mapping[str, SearchStrategy[Any]], any_va
     return st.builds(_joined, valid, st.one_of(*one, unknown))
 
 
-def _joined(document: dict[str, Any], member: dict[str, Any]) -> dict[str, Any]:
+def _joined(document: JsonObject, member: JsonObject) -> JsonObject:
     return {**document, **member}

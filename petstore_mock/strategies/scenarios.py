@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock.checks.scenario import Step
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
 
     Block = tuple[Step, ...]
@@ -60,7 +61,7 @@ TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statu
 @cache
 def plain_call(row: Operation, which: Pick = _NEWEST) -> Call:
     rules = schemas_of(row)
-    given: dict[str, Any] = {}
+    given: JsonObject = {}
     for name in required_arguments(row):
         given[name] = samples(rules[name])[0]
     if row.identifier is not None:
@@ -200,9 +201,9 @@ class Blocks:
         return st.fixed_dictionaries(required, optional=drawn)
 
 
-def _sample_pets() -> list[dict[str, Any]]:
+def _sample_pets() -> list[JsonObject]:
     """Return the fields of animals that another actor adds, one odd value each, without ids that may be taken."""
-    pets: list[dict[str, Any]] = []
+    pets: list[JsonObject] = []
     for name, rules in properties(ANIMAL).items():
         odd = samples(rules)
         for value in odd:
@@ -212,9 +213,9 @@ def _sample_pets() -> list[dict[str, Any]]:
     return pets
 
 
-def _sample_changes() -> list[dict[str, Any]]:
+def _sample_changes() -> list[JsonObject]:
     """Return changes of one field by another actor. None removes the field."""
-    changes: list[dict[str, Any]] = []
+    changes: list[JsonObject] = []
     for name, rules in properties(ANIMAL).items():
         if FIELDS[name].is_assigned:
             continue

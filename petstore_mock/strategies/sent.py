@@ -13,6 +13,7 @@ from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
 
     Faults = tuple[Fault, ...]
@@ -83,9 +84,9 @@ def _no_successes() -> Iterator[Fault]:
     yield kinds.respond(200, json={"message": "Down for maintenance"})
 
 
-def _animal() -> dict[str, Any]:
+def _animal() -> JsonObject:
     """Return an animal with the required fields only."""
-    animal: dict[str, Any] = {}
+    animal: JsonObject = {}
     for name in schema(ANIMAL)["required"]:
         field = FIELDS[name]
         animal[name] = 1 if field.is_assigned else field.samples[0]
@@ -98,7 +99,7 @@ def _broken_documents() -> Iterator[Any]:
     renamed = {**animal}
     renamed["title"] = renamed.pop(LABEL)
     yield renamed
-    nameless: dict[str, Any] = {**animal, LABEL: None}
+    nameless: JsonObject = {**animal, LABEL: None}
     for name, field in FIELDS.items():
         if name not in animal:
             nameless[name] = field.samples[-1]

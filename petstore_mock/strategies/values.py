@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.common.values import Json, JsonObject
+
     Schema = Mapping[str, Any]
 
 # Small integers, the bounds of 32 and 64 bits, and the bounds of the integers that a float holds exactly.
@@ -95,7 +97,7 @@ class _Drawn:
     handled: frozenset[str] = frozenset()
 
 
-def _always(*values: Any) -> Callable[[Schema], list[Any]]:  # noqa: ANN401  # JSON values
+def _always(*values: Json) -> Callable[[Schema], list[Any]]:
     return lambda _: list(values)
 
 
@@ -160,7 +162,7 @@ def _near_arrays(schema: Schema) -> SearchStrategy[list[Any]]:
     return st.lists(wrong_values(schema["items"]), min_size=1, max_size=2)
 
 
-def objects(schema: Schema) -> SearchStrategy[dict[str, Any]]:
+def objects(schema: Schema) -> SearchStrategy[JsonObject]:
     """Draw objects that a schema allows, with and without each optional member."""
     required: dict[str, SearchStrategy[Any]] = {}
     optional: dict[str, SearchStrategy[Any]] = {}

@@ -13,7 +13,7 @@ import socket
 import ssl
 import zlib
 from select import select
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import httptools
@@ -27,6 +27,7 @@ from petstore_mock.http.response import Head, Response, is_field
 from petstore_mock.journal.exchange import is_base_url
 
 if TYPE_CHECKING:
+    from petstore_mock.common.values import Json
     from petstore_mock.http.request import ApiRequest
 
 MEBIBYTE: Final = 1024 * 1024
@@ -285,7 +286,7 @@ def media_type(response: Response) -> str:
     return (response.head.get("Content-Type") or "").partition(";")[0].strip().lower()
 
 
-def json_body(response: Response) -> Any:  # noqa: ANN401  # a JSON value
+def json_body(response: Response) -> Json:
     """Return the body as a JSON value.
 
     Raises:

@@ -32,6 +32,7 @@ from petstore_mock.transport.tls import words_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.http.handler import Handler, TlsPlan
     from petstore_mock.transport.tls import ServerTls
 
@@ -323,7 +324,7 @@ class Server:
         self._sockets = {sock for sock in self._sockets if sock.fileno() >= 0}
         self._loop.call_later(_SWEEP, self._sweep)
 
-    def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _report(self, _loop: asyncio.AbstractEventLoop, context: JsonObject) -> None:
         """Log an error of the operating system; let any other exception fail the test."""
         error = context.get("exception")
         if error is None or isinstance(error, OSError):

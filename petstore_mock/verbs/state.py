@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, TypedDict, Unpack
 from petstore_mock.common.dates import LATEST, iso, moment_of
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import refuse, require, shown
-from petstore_mock.common.values import is_number
+from petstore_mock.common.values import JsonObject, is_number
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import rules_for
@@ -170,7 +170,7 @@ def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
 
 
 @verb("GET", "gaps")
-def list_gaps(_: World) -> Annotated[dict[str, Any], Keywords("Gaps")]:
+def list_gaps(_: World) -> Annotated[JsonObject, Keywords("Gaps")]:
     """List the gaps, their alternatives and the presets."""
     return gap_register()
 

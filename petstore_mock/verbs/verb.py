@@ -8,6 +8,7 @@ from enum import Enum, auto
 from typing import Annotated, Any, Final
 
 from petstore_mock.common.real import Event
+from petstore_mock.common.values import Json
 from petstore_mock.interface.table import OPERATIONS
 
 EVENT_STREAM: Final = "text/event-stream"
@@ -68,7 +69,7 @@ class Verb:
         """Whether the response goes on until the client leaves."""
         return self.media_type == EVENT_STREAM
 
-    def __call__(self, target: Any, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    def __call__(self, target: object, arguments: Mapping[str, Any]) -> Json:
         result = self.function(target, **arguments)
         return {self.member: result} if self.member else result
 

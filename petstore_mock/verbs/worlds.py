@@ -7,10 +7,11 @@ The type of an argument says whether the caller adds it: see ``Added``. A verb t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired, TypedDict, Unpack
+from typing import Literal, NotRequired, TypedDict, Unpack
 
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import shown
+from petstore_mock.common.values import JsonObject
 from petstore_mock.core.options import WorldOptions
 from petstore_mock.core.refusals import ProblemError
 from petstore_mock.core.registry import DEFAULT_WORLD, Leak, Worlds
@@ -110,7 +111,7 @@ def show_world(world: World, origin: Origin = "") -> WorldData:
 
 
 @verb("GET", "service/openapi.json")
-def describe_service(world: World, origin: Origin = "") -> dict[str, Any]:
+def describe_service(world: World, origin: Origin = "") -> JsonObject:
     """Describe the pet store service, not the door, as an OpenAPI 3.1 document."""
     return openapi_document(world_data(world, origin)["url"])
 

@@ -16,11 +16,12 @@ from petstore_mock.verify.seen import Wanted, matches, read_values, wanted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Parameter
     from petstore_mock.verify.row import Change
 
-    Pet = dict[str, Any]
+    Pet = JsonObject
     # Returns the wrong value of a field.
     NewValue = Callable[[Any], Any]
 
@@ -70,7 +71,7 @@ def is_wrong(turn: Turn) -> bool:
     return turn.operation.body is not None and not is_valid(turn.operation.body)(turn.fields)
 
 
-def values_of(turn: Turn) -> dict[str, Any]:
+def values_of(turn: Turn) -> JsonObject:
     """Return the values of the parameters of a request, by name."""
     return read_values(turn.operation, {**turn.path, **turn.given})
 

@@ -29,11 +29,12 @@ from petstore_mock.verify.seen import NO_JSON
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.gaps import Gap
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.seen import History, Seen
 
-    Pet = dict[str, Any]
+    Pet = JsonObject
     # A choice: empty if the register does not have it, None if the exchange shows none.
     Choice = str | None
     Read = Callable[[Seen, History], Choice]

@@ -17,9 +17,10 @@ from petstore_mock.verify.probes import LONG_TEXT, Probe, text_of
 from petstore_mock.verify.seen import is_pet, known_part, oddness
 
 if TYPE_CHECKING:
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.verify.seen import Seen
 
-    Pet = dict[str, Any]
+    Pet = JsonObject
 
 # The number of probes that read odd animals.
 _ODD: Final = 3

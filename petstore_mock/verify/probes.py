@@ -29,6 +29,7 @@ from petstore_mock.interface.table import FIELDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from petstore_mock.common.values import Json
     from petstore_mock.interface.table import Operation, Parameter
 
 LONG_TEXT: Final = 256
@@ -174,7 +175,7 @@ def sample_text(parameter: Parameter) -> str:
     return text_of(field.samples[-1 if parameter.sets else 0])
 
 
-def text_of(value: Any) -> str:  # noqa: ANN401  # a JSON value
+def text_of(value: Json) -> str:
     """Return a value as the text of a parameter. An array has the text of its first element."""
     if is_array(value):
         if value:

@@ -22,12 +22,13 @@ from petstore_mock.verify.probes import limits_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.transport.client import FailedError
     from petstore_mock.verify.probes import Probe
 
-    Pet = dict[str, Any]
+    Pet = JsonObject
 
 _Read = TypeVar("_Read")
 
@@ -42,7 +43,7 @@ _LONGEST_NUMBER: Final = 100
 NO_JSON: Final = object()
 
 
-def _json(body: bytes, number: Callable[[str], float] = float) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
+def _json(body: bytes, number: Callable[[str], float] = float) -> Json:
     try:
         # int() raises for NaN, which is no JSON.
         return json.loads(body.decode("utf-8"), parse_constant=int, parse_float=number)
@@ -108,7 +109,7 @@ class Wanted(NamedTuple):
         return field in pet and is_same_value(field, pet[field], self.value)
 
 
-def read_values(operation: Operation, given: Mapping[str, str]) -> dict[str, Any]:
+def read_values(operation: Operation, given: Mapping[str, str]) -> JsonObject:
     """Return the values of the parameters that have a text in ``given``, by name."""
     rules = parameters(operation)
     names = [parameter.name for parameter in operation.parameters if parameter.name in given]

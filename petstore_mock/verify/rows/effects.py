@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import chain
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.interface.bodies import short
@@ -20,12 +20,13 @@ from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, matches
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Expected, Probe
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen, View
 
-    Pet = dict[str, Any]
+    Pet = JsonObject
 
 _OPTIONAL: Final = tuple(name for name in properties(ANIMAL) if name not in schema(ANIMAL)["required"])
 

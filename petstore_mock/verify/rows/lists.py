@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.schemas import parameters
@@ -15,12 +15,13 @@ from petstore_mock.verify.rows.checks import never_fails
 from petstore_mock.verify.seen import is_pet
 
 if TYPE_CHECKING:
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen, Wanted
 
-    Pet = dict[str, Any]
+    Pet = JsonObject
 
 # A limit that shows whether pages are full.
 _FEW: Final = 4
