@@ -127,7 +127,7 @@ export interface Operations {
   /** Clear the journal. The verification still reports the violations. */
   "DELETE requests": { body: undefined; result: undefined };
   /** Wait until the journal has at least the given number of matching requests. */
-  "POST requests/wait": { body: { "operation"?: "listPets" | "createPet" | "getPet" | null; "times"?: number; "count"?: number; "where"?: Criteria | null; "timeout"?: number }; result: Waited };
+  "POST requests/wait": { body: { "operation"?: "listPets" | "createPet" | "getPet" | null; "times"?: number | null; "count"?: number | null; "where"?: Criteria | null; "timeout"?: number }; result: Waited };
   /** Assert that the journal has exactly the given number of matching requests; without a number, at least one. */
   "POST requests/assert": { body: { "operation"?: "listPets" | "createPet" | "getPet" | null; "times"?: number | null; "count"?: number | null; "where"?: Criteria | null }; result: Asserted };
   /** Mark violations as expected, so that the verification does not report them. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -28,7 +29,7 @@ from petstore_mock.stateful.report import Bug, explain
 from petstore_mock.stateful.run import Options, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from petstore_mock.adapter.program import AdapterProgram
     from petstore_mock.stateful.pristine import StateOfClient
@@ -102,12 +103,17 @@ class _StateOfProcess:
             self.renew()
 
 
-def run_of(options: AdapterOptions) -> Run:
-    run = Run(options)
-    run.callback(in_any_language.reset, in_any_language.set(True))
-    options.program.learn_pool(run.mock())
-    run.limits = replace(run.limits, standstill=_STANDSTILL * options.patience)
-    return run
+@contextmanager
+def run_of(options: AdapterOptions) -> Generator[Run]:
+    """Begin and end a run. Its sentences are those of any language."""
+    with Run(options) as run:
+        token = in_any_language.set(True)
+        try:
+            options.program.learn_pool(run.mock())
+            run.limits = replace(run.limits, standstill=_STANDSTILL * options.patience)
+            yield run
+        finally:
+            in_any_language.reset(token)
 
 
 def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
