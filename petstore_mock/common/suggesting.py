@@ -159,6 +159,7 @@ classify: error_map errors exceptions error_types classifier error_kind
 vary: gaps behaviours variants
 ignore: exclude skip disable suppress
 concurrent: threads parallel concurrency
+proxies: proxy
 read_pet: parse pet_fields to_dict decode
 allow_create: creates max_creates create write
 receipt: log output report
