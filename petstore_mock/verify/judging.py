@@ -17,7 +17,7 @@ from petstore_mock.verify.seen import History
 from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from petstore_mock.verify.evidence import Finding
     from petstore_mock.verify.row import Clause, Result
@@ -115,20 +115,29 @@ class _Judge:
 
     def _why_unseen(self, clause: Clause) -> str:
         """Return the reason why no exchange shows a clause."""
-        run = self._run
-        sent = [seen for seen in run.checked if clause.is_shown_by(seen.probe)]
+        if self._run.never_served:
+            return self._run.stopped
+        sent = [seen for seen in self._run.checked if clause.is_shown_by(seen.probe)]
+        return self._why_no_response_shows(clause, sent) or self._why_not_sent(clause, sent)
+
+    def _why_no_response_shows(self, clause: Clause, sent: Sequence[Seen]) -> str:
+        """Return why the responses to the requests for a clause show nothing; empty if that is not the reason."""
         tried = [seen for seen in sent if seen.probe.is_valid or seen.probe.shows == clause.id]
-        if run.never_served:
-            return run.stopped
-        if not self._history.accepts_plain and any(seen.operation.does.adds for seen in tried):
+        has_created = any(seen.operation.does.adds for seen in tried)
+        if has_created and not self._history.accepts_plain:
             return "the service refused every plain animal"
         lacks_animals = bool(clause.needs) and any(seen.is_success for seen in tried)
-        if tried and not lacks_animals:
-            return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
-        reasons = [skip.why for skip in run.skipped if skip.why and clause.is_shown_by(skip.probe)]
-        if not reasons and not sent:
-            reasons = [run.stopped]
-        return next(filter(None, reasons), f"needs {clause.needs or 'an animal that no response showed'}")
+        if not tried or lacks_animals:
+            return ""
+        return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
+
+    def _why_not_sent(self, clause: Clause, sent: Sequence[Seen]) -> str:
+        for skip in self._run.skipped:
+            if skip.why and clause.is_shown_by(skip.probe):
+                return skip.why
+        if self._run.stopped and not sent:
+            return self._run.stopped
+        return f"needs {clause.needs or 'an animal that no response showed'}"
 
 
 def _curl(seen: Seen) -> str:
