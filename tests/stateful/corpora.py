@@ -23,8 +23,16 @@ from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
 
 EVERYWHERE: Final = ("ipv6", "locale", "proxies", "netrc", "time_zone")
-# The interface does not require that errors can be pickled, and most clients have errors that can't be pickled.
-NOT_LOOKED_FOR: Final = frozenset({"ErrorsDoNotPickle"})
+NOT_LOOKED_FOR: Final = frozenset(
+    {
+        # The interface does not require that errors can be pickled, and most clients have errors that can't be pickled.
+        "ErrorsDoNotPickle",
+        # A cache of the whole class keeps the client alive. The machine does not look into caches.
+        "CachedMethod",
+        # RFC 9110 §15 lets a client treat an unknown 2xx as 200.
+        "OthersAreFine",
+    }
+)
 # The interface does not limit how long a client waits. Only these options make long waits a bug.
 NEEDED_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "SleepsAsLongAsTold": {"longest_wait": 2},
