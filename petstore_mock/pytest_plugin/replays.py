@@ -3,6 +3,9 @@
 How this works: the failing test is played under the variant again, and then as it is. If the variant is the cause, the
 test fails in each play under the variant, and passes as it is. Any other result is a flake. The plays under the variant
 come first, because Hypothesis forgets a failing example once the test passes.
+
+There are many mutants, so only the first failure of each test under a mutant is played again. A test that turns out to
+be no flake then is trusted under the other mutants.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from _pytest.runner import runtestprotocol  # the public hook can't return the reports
 
 from petstore_mock.pytest_plugin.report import add_section
-from petstore_mock.pytest_plugin.variants import AS_IS, Variant, variant_of
+from petstore_mock.pytest_plugin.variants import AS_IS, Variant, name_without_variant, variant_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +49,7 @@ class Replays:
     def __init__(self) -> None:
         self.current: Variant | None = None  # the variant of the replay that runs now
         self._has_failed = False
+        self._trusted: set[str] = set()  # tests whose failure under a mutant was no flake
 
     def note(self, *, failed: bool) -> None:
         """Note whether the test has failed so far in the current replay."""
@@ -56,10 +60,13 @@ class Replays:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         records: list[dict[str, Any]] = [report.petstore for report in reports if hasattr(report, "petstore")]
-        if any(record["facts"]["failed"] for record in records):
+        has_failed = any(record["facts"]["failed"] for record in records)
+        if has_failed and not self._is_trusted(item):
             plays = self._played_again(item, nextitem)
             if plays.is_flake:
                 _call_a_flake(reports, records, plays.sentence(variant_of(item)))
+            else:
+                self._trusted.add(name_without_variant(item))
         for report in reports:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -67,6 +74,9 @@ class Replays:
     def replay(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Play the test, and report nothing."""
         runtestprotocol(item, log=False, nextitem=nextitem)
+
+    def _is_trusted(self, item: pytest.Item) -> bool:
+        return variant_of(item).kind == "mutant" and name_without_variant(item) in self._trusted
 
     def _played_again(self, item: pytest.Item, nextitem: pytest.Item | None) -> Plays:
         again: list[bool] = []
