@@ -6,6 +6,7 @@ thread makes it. What the client prints goes to standard error.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -122,6 +123,8 @@ class PythonAdapter:
 
     def _close(self, request: JsonObject) -> None:
         self._clients.pop(request["client"]).close()
+        # A cycle of a caught error and its traceback may still hold a connection.
+        gc.collect()
 
 
 def _service(url: str, key: str, timeout: float, ca: str | None) -> Any:  # noqa: ANN401  # a part of a mock

@@ -46,7 +46,7 @@ def test_a_page_leads_from_an_empty_folder_to_the_bug_that_it_shows(page: str, t
     script = "set -e\n" + "".join(block.text for block in of_page(page, "sh"))
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        ["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=280, check=False
+        ["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=800, check=False
     )
     (shown,) = of_page(page, "text")
     # The page wraps the sentence, and leaves out its end.

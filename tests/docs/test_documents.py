@@ -88,7 +88,7 @@ def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess
     # In another folder, Hypothesis would write its table of characters again, which takes seconds.
     environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
     return subprocess.run(
-        command, cwd=folder, env={**environment, **more}, capture_output=True, text=True, timeout=280, check=False
+        command, cwd=folder, env={**environment, **more}, capture_output=True, text=True, timeout=800, check=False
     )
 
 
