@@ -147,7 +147,8 @@ class Filling:
         if not values:
             return text_of(FIELDS[name].samples[0])
         if not is_edge:
-            return text_of(values[0])
+            # That of the last animal: a service that cuts a list before it selects then shows none.
+            return text_of(values[-1])
         ordered = sorted({text_of(value): value for value in values}.values())
         return text_of(ordered[len(ordered) // 2])
 

@@ -159,6 +159,19 @@ def gets_listed(client: Client) -> str:
     return next((f"{status} for {pet_id}" for pet_id, status in got.items() if status != 200), "")
 
 
+def gets_by_odd_text(client: Client) -> str:
+    got = client.get(f"/pets/+{client.pets()[0]['id']}")
+    return str(got.status) if got.status == 200 else ""
+
+
+def fails(body: str) -> Check:
+    def check(client: Client) -> str:
+        status = client.post(body).status
+        return str(status) if status >= 500 else ""
+
+    return check
+
+
 def lists(client: Client, authorization: str) -> Response:
     return client.get("/pets", authorization)
 
@@ -208,18 +221,22 @@ CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
     "2-category-echoed": ("POST the categoryIds 7 and 2^53 + 1", echoes("categoryId", 7, LARGE)),
     "2-status-echoed": ('POST the status `"sold"`', echoes("status", "sold")),
     "2-category-int64": ("POST the categoryId 2^53 + 1", echoes("categoryId", LARGE)),
+    "2-name-surrogate": ("POST a name with a lone surrogate", fails(r'{"name": "x\ud800", "categoryId": 1}')),
+    "4.1-list": ("GET `?limit=100`", lambda client: unless(client.get("/pets?limit=100").status, 200)),
     "4.1-limit-counts": ("GET `?limit=1`", at_most("/pets?limit=1", 1)),
     "4.1-limit-default": ("GET without limit", at_most("/pets", 20)),
     "4.1-status-filter": ("GET `?status=pending`", filters),
     "4.2-kept": ("POST an animal, GET it, GET the list", kept),
     **{f"4.2-{name}": (f"POST `{body}`" if body else "POST nothing", refuses(body)) for name, body in REFUSED.items()},
     "4.3-get": ("GET animals of the list", gets_listed),
+    "4.3-asked-for": ("GET an animal by `+` and its id", gets_by_odd_text),
     "4.3-absent": ("GET an absent animal", lambda client: unless(client.get(ABSENT).status, 404)),
     "4.3-int64": ("GET `/pets/2^63 - 1`", lambda client: unless(client.get(f"/pets/{2**63 - 1}").status, 200, 404)),
     "5-missing-key": ("GET the list without a key", needs_key(lists, "")),
     "5-unknown-key": ("GET the list with an unknown key", needs_key(lists, "Bearer no-such-key")),
     "5-missing-key-get": ("GET an animal without a key", needs_key(gets, "")),
     "5-unknown-key-get": ("GET an animal with an unknown key", needs_key(gets, "Bearer no-such-key")),
+    "5-key-first-create": ("POST `{` without a key", lambda client: unless(client.post("{", "").status, 401)),
     "5-missing-key-create": ("POST without a key", needs_key(creates, "")),
     "5-unknown-key-create": ("POST with an unknown key", needs_key(creates, "Bearer no-such-key")),
     "7-status": ("GET without a key, GET an absent animal, POST `{}`", error_status),
@@ -238,7 +255,9 @@ def findings(service: str, folder: Path) -> tuple[Verdict, dict[str, str]]:
     """Verify a service. Return the verdict, and the responses that confirm each broken clause."""
     with running(service, folder) as url:
         verdict = verify(url, api_key=KEY, allow_create=30, rate=1e6, timeout=5.0)
-        with httpx.Client(base_url=url, timeout=5, headers={"Content-Type": "application/json"}) as http:
+        with httpx.Client(
+            base_url=url, timeout=5, headers={"Content-Type": "application/json", "Connection": "close"}
+        ) as http:
             client = Client(http)
             return verdict, {clause.id: CHECKS[clause.id][1](client) for clause in verdict.broken}
 

@@ -25,4 +25,4 @@ def test_a_separate_program_confirms_each_finding_and_the_document_lists_it(serv
     assert re.search(rf"^\| [^|]*{service}[^|]* \| {holds} \| {len(found)} \|", counts, re.MULTILINE), holds
     if service == "FastAPI":
         assert verdict.gaps["malformed_pet_id"].kind == "neither"
-        assert "422" in verdict.gaps["malformed_pet_id"].evidence
+        assert "GET /pets/+{known} -> 200" in verdict.gaps["malformed_pet_id"].evidence
