@@ -147,8 +147,7 @@ class Filling:
         if not values:
             return text_of(FIELDS[name].samples[0])
         if not is_edge:
-            # That of the last animal: a service that cuts a list before it selects then shows none.
-            return text_of(values[-1])
+            return text_of(values[0])
         ordered = sorted({text_of(value): value for value in values}.values())
         return text_of(ordered[len(ordered) // 2])
 
