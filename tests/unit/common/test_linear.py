@@ -114,10 +114,12 @@ def test_a_text_full_of_escapes_takes_at_most_forty_times_as_long_as_plain_text(
     assert shortest(lambda: mask_text(text, KEYS)) < 40 * shortest(lambda: mask_text(plain, KEYS))
 
 
-def test_a_thousand_issued_keys_take_as_long_as_one() -> None:
+def test_a_thousand_issued_keys_take_little_longer_than_one() -> None:
+    """A search for each key would take a thousand times as long. To list the keys takes three times as long, or seven
+    times under the tracer of the coverage."""
     issued = [f"petstore-0123abcd-{number:06d}" for number in range(1000)]
     text = (PLAIN * SIZE)[:SIZE]
-    assert shortest(lambda: mask_text(text, issued)) < 5 * shortest(lambda: mask_text(text, issued[:1]))
+    assert shortest(lambda: mask_text(text, issued)) < MOST * shortest(lambda: mask_text(text, issued[:1]))
 
 
 def test_work_on_many_fields_of_one_name_is_linear() -> None:
