@@ -367,6 +367,7 @@ def test_responses_of_the_door_mask_keys(door: Door) -> None:
         assert key.encode() not in door("GET", path).body
 
 
+@pytest.mark.untraced
 def test_a_long_sequence_of_faults_is_validated_within_five_seconds(door: Door) -> None:
     began = time.process_time()
     parts = [503, {"kind": "delay", "seconds": 0}] * 5_000

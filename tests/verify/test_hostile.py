@@ -220,6 +220,7 @@ def without_limit(count: int, change: Callable[[list[Anything]], object] = len) 
     return app
 
 
+@pytest.mark.untraced
 def test_the_work_after_a_response_does_not_grow_with_animals_times_requests() -> None:
     """Without a bound, ten times the animals took ten times the time."""
     took: list[float] = []

@@ -17,6 +17,8 @@ from petstore_mock.http.request import Fields
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.untraced  # the tracer takes most of the time of a short loop
+
 SIZE = 64 * 1024
 KEYS = ("petstore-0123abcd-000042", "adv+key/0123456789-secretive")
 PLAIN = "The quick brown fox jumps over the lazy dog. "
@@ -115,8 +117,7 @@ def test_a_text_full_of_escapes_takes_at_most_forty_times_as_long_as_plain_text(
 
 
 def test_a_thousand_issued_keys_take_little_longer_than_one() -> None:
-    """A search for each key would take a thousand times as long. To list the keys takes three times as long, or seven
-    times under the tracer of the coverage."""
+    """A search for each key would take a thousand times as long."""
     issued = [f"petstore-0123abcd-{number:06d}" for number in range(1000)]
     text = (PLAIN * SIZE)[:SIZE]
     assert shortest(lambda: mask_text(text, issued)) < MOST * shortest(lambda: mask_text(text, issued[:1]))

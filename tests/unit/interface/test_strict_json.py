@@ -71,6 +71,7 @@ MANY = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", MANY)
 def test_a_strict_decoder_takes_a_few_times_as_long_as_the_standard_one(name: str) -> None:
     body, most = MANY[name]

@@ -53,6 +53,7 @@ def chunk(content: bytes) -> bytes:
     return CHUNKED + b"%x\r\n%b\r\n" % (len(content), content) + END
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("content", [b"\n", b"\r\n", b"0\r\n\r\n", b"\0"], ids=repr)
 def test_the_data_of_a_chunk_costs_the_same_whatever_it_is(content: bytes) -> None:
     hostile, plain = content * (SIZE // len(content)), b"x" * SIZE
@@ -60,6 +61,7 @@ def test_the_data_of_a_chunk_costs_the_same_whatever_it_is(content: bytes) -> No
     assert seconds(lambda: read(chunk(hostile))) < 5 * seconds(lambda: read(chunk(plain)))
 
 
+@pytest.mark.untraced
 def test_a_chunk_for_each_byte_costs_little_more_than_the_search_for_its_size() -> None:
     body, size = b"x" * 60_000, re.compile(rb"([0-9A-Fa-f]{1,16})\r\n")
     data = CHUNKED + b"1\r\nx\r\n" * len(body) + END
@@ -82,6 +84,7 @@ LARGE: Final[dict[str, Callable[[int], bytes]]] = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("make", LARGE.values(), ids=LARGE)
 def test_small_packets_cost_no_more_for_each_byte_of_a_large_head(make: Callable[[int], bytes]) -> None:
     """Twice as many bytes, four at a time, take about twice the time."""
