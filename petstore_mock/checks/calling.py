@@ -131,8 +131,7 @@ class Player:
         future, began = self.play(work), monotonic()
         attendance = _Attendance(journal, limits, handshake=handshake)
         tick = _FIRST_TICK
-        while not future.done():
-            wait([future], timeout=tick)
+        while not _is_done(future, tick):
             tick = min(2 * tick, _TICK)
             look()
             ended = attendance.ended()
@@ -190,6 +189,13 @@ class _Attendance:
         if hangs:
             return "hung" if self._waited >= self._limits.patience else None
         return self._limits.ended(last, self._waited)
+
+
+def _is_done(future: Future[Any], seconds: float) -> bool:
+    """Wait for a future, and return whether it is done."""
+    with suppress(TimeoutError):
+        future.exception(seconds)
+    return future.done()
 
 
 def _never_responds(exchange: Exchange) -> bool:

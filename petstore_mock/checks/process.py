@@ -53,7 +53,9 @@ def _links(error: BaseException) -> Iterator[BaseException]:
 )
 def key_not_in_output(seen: Observation) -> Mistake | None:
     process = seen.process or Process()
-    for text in process.shown:
+    # One search of all texts takes far less time than a search of each: a library may log ten lines for each request.
+    has_key = key_in("\n".join(process.shown), seen.keys) is not None
+    for text in process.shown if has_key else ():
         place = text.place if isinstance(text, Shown) else "its output"
         mistake = _key_in_output(text, place, seen)
         if mistake is not None:

@@ -48,8 +48,13 @@ TELL_TO_WAIT: Final = frozenset({429, 503})  # RFC 6585 §4, RFC 9110 §15.6.4
 )
 def key_only_in_authorization(seen: Observation) -> Mistake | None:
     for exchange in seen.exchanges:
-        for place, text in _places(exchange):
-            form = key_in(text, seen.keys or exchange.keys())
+        keys = seen.keys or exchange.keys()
+        places = [*_places(exchange)]
+        # One search of all texts takes less time than a search of each.
+        if key_in("\n".join(text for _, text in places), keys) is None:
+            continue
+        for place, text in places:
+            form = key_in(text, keys)
             if form is not None:
                 return Mistake("key outside Authorization", form=form, place=place)
     return None

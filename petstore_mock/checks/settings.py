@@ -226,7 +226,8 @@ class Settings:
         replaced: list[str] = []
         for owner, members in self._members.items():
             others = now[owner]
-            replaced += [f"{owner}.{name}" for name in members if _is_replaced(members[name], others.get(name))]
+            other = [name for name, former in members.items() if others.get(name) is not former]
+            replaced += [f"{owner}.{name}" for name in other if _is_replaced(members[name], others.get(name))]
         return replaced
 
     @property
@@ -251,7 +252,7 @@ class Settings:
 def _is_replaced(former: object, now: object) -> bool:
     """Whether a name of a module has another value. Modules themselves fill some names that are None or an object."""
     is_setting = callable(former) or isinstance(former, _CONSTANTS)
-    return is_setting and now is not former and now != former
+    return is_setting and now != former
 
 
 def _loggers() -> dict[str, logging.Logger]:

@@ -155,8 +155,11 @@ class Watch:
 
     def threads_work(self) -> bool:
         """Whether a thread of the client works, and so may send requests."""
+        threads = client_threads() - self._threads
+        if not threads:
+            return False
         frames = sys._current_frames()  # noqa: SLF001  # public by its documentation
-        return any(not _is_idle(frames.get(thread.ident or 0)) for thread in client_threads() - self._threads)
+        return any(not _is_idle(frames.get(thread.ident or 0)) for thread in threads)
 
     def _running(self) -> list[str]:
         return [f"thread {thread.name}" for thread in client_threads() - self._threads]
@@ -184,7 +187,7 @@ def _descriptors() -> list[str]:
     with suppress(OSError):
         for number in list_folder("/proc/self/fd"):
             with suppress(OSError):
-                found.append(str(Path("/proc/self/fd", number).readlink()))
+                found.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115  # a path takes seven times as long
     return [name for name in found if name.startswith(("/", "pipe:")) and not name.startswith(("/dev/", "/proc/"))]
 
 

@@ -299,13 +299,9 @@ class WatchedClient:
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         __tracebackhide__ = True
         call = Call.of(row, positional, given)
-        if self._results:
-            # The caller may change its results between two calls.
-            kept = self._guarded(self._copies, self.limits).value
-            self._results = kept or []
         self._skip()
         self.calls += 1
-        outcome = self._attempt(partial(self.client.call, call))
+        outcome = self._attempt(partial(self._begin, call))
         process = self._facts()
         if process is not None and outcome.error is None and not row.commits:
             process.remains = {"memory grows": self._growth.note(call)}
@@ -320,8 +316,10 @@ class WatchedClient:
             raise error
         return outcome.value
 
-    def _copies(self) -> list[Kept]:
-        return [kept._replace(copy=copied(kept.value, self._read_pet)) for kept in self._results[-_KEPT:]]
+    def _begin(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
+        # The caller may have changed its results since the call before.
+        self._results = [kept._replace(copy=copied(kept.value, self._read_pet)) for kept in self._results[-_KEPT:]]
+        return self.client.call(call)
 
     def _leave(self, outcome: Outcome) -> None:
         """Raise LeftError for a call that goes on, although no check that counts has failed."""

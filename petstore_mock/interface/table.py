@@ -151,7 +151,7 @@ class Operation:
         """The row of its effect."""
         return EFFECTS[self.effect]
 
-    @property
+    @cached_property
     def client_method(self) -> str:
         """The name of the operation's method in a Python client."""
         return snake_case(self.name)
