@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION: Final = (
     "Find the bugs of a client in any language. COMMAND starts the adapter of the client, a program that makes its "
-    "calls: petstore-mock check -- node adapter.mjs. The exit code is 0 if no bug was found, 1 on a bug, and 2 for "
-    "wrong arguments or an adapter that breaks the protocol."
+    "calls: petstore-mock check -- node adapter.mjs. The exit code is 0 if no bug was found, 1 on a bug or an "
+    "incomplete pass, and 2 for wrong arguments or an adapter that breaks the protocol."
 )
 _SCENARIO: Final = "petstore-check.json"
 _EXAMPLES: Final = 200
@@ -50,6 +50,8 @@ def add_options(parser: ArgumentParser) -> None:
     add("--vary", metavar="GAP,...", type=_names, help="the gaps that vary; empty for none (default: all)")
     add("--faults", metavar="none", choices=["none"], help="let no request meet a fault")
     add("--concurrent", action="store_true", help="also make two calls of one client at once")
+    words = "also the complete pass: every single fault, and pairs of faults in one call; exit with 1 if one is left"
+    add("--complete", action="store_true", help=words)
     add("--longest-wait", metavar="S", type=float, help="the longest Retry-After that the client waits for, in seconds")
     add("--limits", metavar="A..B", type=_range, help="the limits that lists ask for")
     words = "how long a call may wait for a response that never comes, in seconds (default: %(default)s)"
@@ -95,6 +97,10 @@ def run(given: Namespace, stdout: TextIO, _: TextIO) -> int:
     except (ClientError, EndedError) as error:
         refuse(f"expected open to make a client; got {type(error).__name__}: {error}")
     _write(given, report, bugs)
+    left = report.gap_of_coverage if report is not None and given.complete and not bugs else ""
+    if left:
+        print(left, file=stdout)
+        return _FOUND
     _tell(given, bugs, stdout)
     return _FOUND if bugs else 0
 
@@ -132,6 +138,7 @@ def _options(given: Namespace) -> JsonObject:
         "faults": () if given.faults else None,
         "arguments": _arguments(given.limits),
         "first": given.first,
+        "complete": "faults" if given.complete else None,
         "settings": settings(database=None),
     }
 

@@ -241,6 +241,13 @@ class CheckReport:
         missing = {name: gap.alternatives.keys() - shown[name] for name, gap in GAPS.items()}
         return {name: sorted(alternatives) for name, alternatives in missing.items() if alternatives}
 
+    @property
+    def gap_of_coverage(self) -> str:
+        """What is missing for a complete pass, in words. Empty if nothing is missing."""
+        left = [f"{one.subject}: {one}" for one in self.coverage if one.left]
+        advice = "allow more seconds, or see why the client never met them"
+        return f"expected a complete pass; got {'; '.join(left)}: {advice}" if left else ""
+
     def __str__(self) -> str:
         waited = f", {self.waited:.1f} of them waiting" if self.waited else ""
         text = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds{waited}"]

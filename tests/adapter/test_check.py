@@ -81,6 +81,14 @@ def test_lists_ask_only_for_the_limits_that_a_team_allows(check: Check, adapter:
 
 
 @pytest.mark.slow
+def test_a_pass_that_is_not_complete_fails(check: Check, adapter: Adapter) -> None:
+    code, out, error = check(adapter(""), "--complete", "--seconds", "0.1", "--vary", "")
+    assert (code, error) == (1, "")
+    assert "expected a complete pass; got every single fault: " in out
+    assert out.endswith("allow more seconds, or see why the client never met them\n")
+    assert "No bug was found" not in out
+
+
 def test_a_client_that_keeps_its_process_alive_has_a_bug(check: Check, adapter: Adapter, tmp_path: Path) -> None:
     code = """
         OPERATIONS = ["getPet"]
