@@ -12,13 +12,14 @@ import warnings
 from collections import Counter
 from contextlib import ExitStack, suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.checks.process import Shown
 from petstore_mock.checks.reading import own_place, raised, text_of
 from petstore_mock.checks.settings import Settings
-from petstore_mock.common.real import Lock, Thread, list_folder, monotonic, open_file, sleep, time
+from petstore_mock.common.real import Lock, Thread, list_folder, monotonic, open_file, scan_folder, sleep, time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,7 @@ _MOMENT: Final = 0.1  # seconds that a few threads may take to end
 _PAUSE: Final = 0.002  # seconds between two looks
 _WAITS_FOR_WORK: Final = frozenset({"concurrent.futures.thread", "queue"})  # modules in which idle threads wait
 _MOST_FILES: Final = 2_000  # of a folder
+_MOST_BELOW: Final = 200  # of a folder in it
 _MOST_READ: Final = 2**18  # bytes of a file
 _COARSE: Final = 0.05  # seconds by which the clock of a file system may be behind
 _one_at_a_time: Final = Lock()
@@ -75,6 +77,8 @@ class Watch:
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             self._replace(sys, "unraisablehook", partial(_keep_lost, self.lost, sys.unraisablehook))
             self._replace(threading, "excepthook", partial(_keep_lost, self.lost, threading.excepthook))
+            self._replaced.callback(threading.setprofile, threading.getprofile())
+            threading.setprofile(partial(_note_thread, self._texts))
             for name in ("stdout", "stderr"):
                 self._replace(sys, name, _Stream(getattr(sys, name), self._texts, name))
             self._folder = Path.cwd()
@@ -145,7 +149,7 @@ class Watch:
         """Yield the texts of the files that were written since the creation, as far as they are near."""
         folders = [Path(self._own_folder), self._folder] if self._is_open else []
         for folder in folders:
-            yield from _written(folder, self._began, deep=True)
+            yield from _written(folder, self._began, _MOST_FILES)
 
     def look(self, *threads: int) -> None:
         """Keep the names of the client's threads, and how some threads began child processes."""
@@ -165,20 +169,24 @@ class Watch:
         return [f"thread {thread.name}" for thread in client_threads() - self._threads]
 
 
-def _written(folder: Path, since: float, *, deep: bool) -> Iterator[Shown]:
+def _written(folder: Path | str, since: float, most: int) -> Iterator[Shown]:
+    """Yield the texts of the files that were written in a folder, and in the folders in it.
+
+    A folder's own time says nothing about a file that is written again. So each entry is looked at, as far as ``most``.
+    """
+    with suppress(OSError), scan_folder(folder) as entries:
+        for entry in islice(entries, most):
+            if entry.is_file():
+                yield from _text_of(entry, since)
+            elif most > _MOST_BELOW and entry.is_dir():
+                yield from _written(entry.path, since, _MOST_BELOW)
+
+
+def _text_of(entry: os.DirEntry[str], since: float) -> Iterator[Shown]:
     with suppress(OSError):
-        if folder.stat().st_mtime < since:
-            return
-        for name in list_folder(folder)[:_MOST_FILES]:
-            path = folder / name
-            with suppress(OSError):
-                if path.stat().st_mtime < since:
-                    continue
-                if path.is_file():
-                    with open_file(path, encoding="latin-1") as file:
-                        yield Shown(file.read(_MOST_READ), f"the file {name}")
-                elif deep and path.is_dir():
-                    yield from _written(path, since, deep=False)
+        if entry.stat().st_mtime >= since:
+            with open_file(entry.path, encoding="latin-1") as file:
+                yield Shown(file.read(_MOST_READ), f"the file {entry.name}")
 
 
 def _descriptors() -> list[str]:
@@ -248,6 +256,12 @@ class _Stream:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self._stream, name)
+
+
+def _note_thread(texts: list[Shown], *_: object) -> None:
+    """Keep the name of a thread that begins, once. It may end before anybody can look."""
+    sys.setprofile(None)
+    texts.append(Shown(threading.current_thread().name, "the name of a thread"))
 
 
 def _keep_lost(lost: list[str], former: Callable[[Any], object], event: Any) -> None:  # noqa: ANN401  # of two classes

@@ -26,6 +26,7 @@ sleep: Final = partial(_time.sleep)
 
 # pyfakefs replaces the functions of files in every module, but not a ``partial`` of one.
 list_folder: Final = partial(os.listdir)
+scan_folder: Final = partial(os.scandir)
 open_file: Final = partial(open)
 
 Lock = threading.Lock
