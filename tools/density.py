@@ -24,7 +24,7 @@ LIMITS: Final = {
     "nodes": 157_500,  # 95,000
     "nodes a statement": 7.35,  # 7.2
     "hidden a statement": 0.18,  # 0.12
-    "heavy statements": 13,  # 10
+    "heavy statements": 10,
     "functions above 15 decisions": 0,  # 0
     "functions above 10 decisions": 27,  # 45
 }

@@ -88,21 +88,21 @@ def run(given: Namespace, stdout: TextIO, _: TextIO) -> int:
             interrupted.append(program.interrupt)
             report: CheckReport | None = None
             if recorded is None:
-                seed = randrange(1 << 32) if given.seed is None else given.seed  # noqa: S311  # no secret
-                options = AdapterOptions(program, seed=seed, **_options(given))
-                report, bugs = bugs_of(options)
-                print(_summary(report, program, seed, is_whole=not bugs), file=stdout)
+                report, bugs = _checked(given, program, stdout)
             else:
                 bugs = replayed(AdapterOptions(program, **_shared(given)), recorded.scenarios)
     except (ClientError, EndedError) as error:
         refuse(f"expected open to make a client; got {type(error).__name__}: {error}")
     _write(given, report, bugs)
-    left = report.gap_of_coverage if report is not None and given.complete and not bugs else ""
-    if left:
-        print(left, file=stdout)
-        return _FOUND
-    _tell(given, bugs, stdout)
-    return _FOUND if bugs else 0
+    return _told(given, report, bugs, stdout)
+
+
+def _checked(given: Namespace, program: AdapterProgram, stdout: TextIO) -> tuple[CheckReport, list[Bug]]:
+    """Check the client, and print the summary of the run."""
+    seed = randrange(1 << 32) if given.seed is None else given.seed  # noqa: S311  # no secret
+    report, bugs = bugs_of(AdapterOptions(program, seed=seed, **_options(given)))
+    print(_summary(report, program, seed, is_whole=not bugs), file=stdout)
+    return report, bugs
 
 
 def _program(given: Namespace) -> AdapterProgram:
@@ -130,15 +130,17 @@ def _options(given: Namespace) -> JsonObject:
     from hypothesis import settings  # noqa: PLC0415  # a replay needs no Hypothesis
 
     usual = None if given.seconds is not None else _EXAMPLES
-    return {
-        **_shared(given),
+    options = _shared(given)
+    if given.faults:
+        options["faults"] = ()
+    if given.complete:
+        options["complete"] = "faults"
+    return options | {
         "max_examples": given.examples or usual,
         "max_seconds": given.seconds,
         "vary": given.vary,
-        "faults": () if given.faults else None,
         "arguments": _arguments(given.limits),
         "first": given.first,
-        "complete": "faults" if given.complete else None,
         "settings": settings(database=None),
     }
 
@@ -200,12 +202,20 @@ def _write(given: Namespace, report: CheckReport | None, bugs: Sequence[Bug]) ->
         given.scenario.write_text(telling.recorded(options, bugs), encoding="utf-8")
 
 
-def _tell(given: Namespace, bugs: Sequence[Bug], stdout: TextIO) -> None:
-    if not bugs:
-        print("No bug was found." if given.replay is None else "No recorded bug shows any more.", file=stdout)
-        return
-    print(f"\n{telling.bugs_as_text(bugs)}", file=stdout)
-    if given.replay is None:
-        command = " ".join(given.command)
-        print(f"\nPlay them again: petstore-mock check --replay {given.scenario} -- {command}", file=stdout)
-    print("Switch a rule off: --ignore 'RULE'", file=stdout)
+def _told(given: Namespace, report: CheckReport | None, bugs: Sequence[Bug], stdout: TextIO) -> int:
+    """Print the bugs, and return the exit code."""
+    if bugs:
+        print(f"\n{telling.bugs_as_text(bugs)}", file=stdout)
+        if given.replay is None:
+            command = " ".join(given.command)
+            print(f"\nPlay them again: petstore-mock check --replay {given.scenario} -- {command}", file=stdout)
+        print("Switch a rule off: --ignore 'RULE'", file=stdout)
+        return _FOUND
+    if report is None:
+        print("No recorded bug shows any more.", file=stdout)
+        return 0
+    if given.complete and report.gap_of_coverage:
+        print(report.gap_of_coverage, file=stdout)
+        return _FOUND
+    print("No bug was found.", file=stdout)
+    return 0

@@ -180,12 +180,10 @@ def _source(example: Example, *, fixes_chance: bool) -> tuple[str, bool]:
         f"checks.watched(make_client, {name}, {', '.join(given)}) as {world.client}"
         for name, world in example.worlds.items()
     ]
-    test = [
-        *[f"random.seed({example.chance})"] * fixes_chance,
-        *_with(_opened(example, is_led=ELSEWHERE in names)),
-        *(_INDENT + line for line in _with(clients)),
-        *(_INDENT * 2 + line for line in body),
-    ]
+    test = [f"random.seed({example.chance})"] if fixes_chance else []
+    test += _with(_opened(example, is_led=ELSEWHERE in names))
+    test += [_INDENT + line for line in _with(clients)]
+    test += [_INDENT * 2 + line for line in body]
     code = "\n".join(["def test_client() -> None:", *(_INDENT + line for line in test)])
     imports, importable = _imports(example, names, has_seed=fixes_chance)
     return f"{imports}\n\n\n{code}\n", importable
@@ -231,19 +229,24 @@ def _given(example: Example, *, is_led: bool) -> list[str]:
     named = [check.name for check in options.checks]
     if options.retries is not None:
         named.append(f"checks.{options.retries!r}.check")
-    own = ", ".join(named)
-    conditions = {
-        "quiet=True": True,
-        "methods=methods": options.methods,
-        "classify=classify": options.classifier is not classify_exception,
-        "read_pet=read_pet": options.read_pet is not read_pet,
-        f"checks=[*checks.CHECKS.values(), {own}]": own,
-        "others=[elsewhere]": is_led,
-        f"patience={options.patience!r}": example.waited,
-        f"longest_wait={options.longest_wait!r}": options.longest_wait is not None,
-        f"ignore={sorted(run.ignore)!r}": run.ignore,
-    }
-    return [argument for argument, holds in conditions.items() if holds]
+    arguments = ["quiet=True"]
+    if options.methods:
+        arguments.append("methods=methods")
+    if options.classifier is not classify_exception:
+        arguments.append("classify=classify")
+    if options.read_pet is not read_pet:
+        arguments.append("read_pet=read_pet")
+    if named:
+        arguments.append(f"checks=[*checks.CHECKS.values(), {', '.join(named)}]")
+    if is_led:
+        arguments.append("others=[elsewhere]")
+    if example.waited:
+        arguments.append(f"patience={options.patience!r}")
+    if options.longest_wait is not None:
+        arguments.append(f"longest_wait={options.longest_wait!r}")
+    if run.ignore:
+        arguments.append(f"ignore={sorted(run.ignore)!r}")
+    return arguments
 
 
 def _with(managers: Sequence[str]) -> list[str]:

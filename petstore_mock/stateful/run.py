@@ -259,12 +259,12 @@ class CheckReport:
         for name, counts in self.gaps.items():
             gaps += [f"{name}={value} {count}" for value, count in counts.items()]
         never = [f"{name}={'/'.join(alternatives)}" for name, alternatives in self.never_shown.items()]
-        return {
-            **{name: _counted(counts) for name, counts in self.answers.items()},
-            "gaps": ", ".join(gaps) or "none differed",
-            "gaps never shown": ", ".join(never),
-            "faults": _counted(self.faults) or "none",
-            **{one.subject: str(one) for one in self.coverage},
+        lines = {name: _counted(counts) for name, counts in self.answers.items()}
+        lines["gaps"] = ", ".join(gaps) or "none differed"
+        lines["gaps never shown"] = ", ".join(never)
+        lines["faults"] = _counted(self.faults) or "none"
+        lines |= {coverage.subject: str(coverage) for coverage in self.coverage}
+        return lines | {
             "retries": told(self.outages.values()),
             "left out, because the client has no method": ", ".join(self.left_out),
             "ignored": _counted(self.ignored),

@@ -255,10 +255,12 @@ class _Drawing:
         """Return the bug of the simplest drawn scenario that fails."""
         options, make = self._options, self._options.make_client
         faults = options.chosen_faults
+        if faults is not None:
+            faults = [fault for fault in faults if is_quick(fault)]
         drawn = scenarios(
             operations=self._run.operations,
             vary=[name for name in options.gaps if not GAPS[name].makes_wait],
-            faults=None if faults is None else [fault for fault in faults if is_quick(fault)],
+            faults=faults,
             arguments=options.strategies,
             concurrent=options.concurrent,
             steps=[*self._run.steps],
