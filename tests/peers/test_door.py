@@ -32,6 +32,8 @@ ARGUMENTS: Final[dict[str, dict[str, Any]]] = {
     "rate_limited": {"retry_after": 2},
     "truncate": {"fraction": 0.25},
     "dribble": {"bytes_per_second": 9},
+    "encoded": {"coding": "double"},
+    "interim": {"status": 103},
     "sequence": {"faults": [503, {"kind": "reset"}]},
 }
 # Every kind of fault, except those of the TLS handshake: they need a stub that speaks TLS.
