@@ -89,6 +89,7 @@ def test_a_pass_that_is_not_complete_fails(check: Check, adapter: Adapter) -> No
     assert "No bug was found" not in out
 
 
+@pytest.mark.slow
 def test_a_client_that_keeps_its_process_alive_has_a_bug(check: Check, adapter: Adapter, tmp_path: Path) -> None:
     code = """
         OPERATIONS = ["getPet"]

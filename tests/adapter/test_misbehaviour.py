@@ -90,7 +90,7 @@ BROKEN = {
 QUICKLY = ("--patience", "0.3", "--examples", "1", "--vary", "", "--faults", "none")
 
 
-SLOW = {"a process that stays"}
+SLOW = {"a process that stays", "silence in a call"}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in BUGS])
 def test_a_client_that_breaks_its_process_has_a_bug(check: Check, adapter: Adapter, name: str) -> None:
     code, sentence = BUGS[name]
     exit_code, out, error = check(adapter(code), *QUICKLY, "--first")

@@ -157,7 +157,7 @@ def test_it():
     from petstore_mock.stateful import check_client
 
     with contextlib.suppress(AssertionError):
-        check_client(Client, max_examples=3)
+        check_client(Client, max_examples=3, environment=(), vary=())
 """,
     "watched": """
 def test_it():

@@ -34,7 +34,7 @@ from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
 pytestmark = [*LEAVINGS]
 
 make_client = make_correct("http.client")
-FEW: dict[str, Any] = {"settings": settings(database=None, derandomize=True, max_examples=20), "environment": ()}
+FEW: dict[str, Any] = {"settings": SETTINGS, "max_examples": 20, "environment": ()}
 NOTHING_ODD: dict[str, Any] = {**FEW, "faults": (), "vary": ()}
 
 
@@ -431,9 +431,10 @@ def test_without_hypothesis_only_the_search_is_missing() -> None:
     assert "ModuleNotFoundError: petstore_mock.strategies and check_client() need Hypothesis" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_database_keeps_a_failing_scenario() -> None:
     database = InMemoryExampleDatabase()
-    kept = settings(database=database, max_examples=50)
+    kept = settings(database=database)
 
     class Rounds(HttpClientPets):
         def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
@@ -442,7 +443,7 @@ def test_the_database_keeps_a_failing_scenario() -> None:
 
     for _ in range(2):
         with pytest.raises(ClientBugError, match="with limit="):
-            check_client(by_key(Rounds), settings=kept, environment=(), faults=(), vary=(), max_examples=200)
+            check_client(by_key(Rounds), settings=kept, environment=(), faults=(), vary=())
     assert database.data
 
 
@@ -457,7 +458,7 @@ def test_a_bug_with_a_long_argument_is_reported_without_a_warning() -> None:
     names = st.just("q" * 50_000)
     arguments = {"createPet": st.fixed_dictionaries({"name": names, "categoryId": st.just(1)})}
     with pytest.raises(ClientBugError, match="'q' \\* 49999"):
-        check_client(by_key(Cuts), environment=(), faults=(), vary=(), arguments=arguments)
+        check_client(by_key(Cuts), **NOTHING_ODD, arguments=arguments)
 
 
 def test_a_client_that_does_not_trust_the_mock_is_a_mistake_of_the_test() -> None:
@@ -521,7 +522,7 @@ def test_an_unknown_exception_is_reported_as_a_possible_bug() -> None:
     with pytest.raises(
         checks.UnknownErrorError, match=r"This is a bug, or classify.*ForeignError.*classify= with a function"
     ) as caught:
-        check_client(failing_with(ForeignError), max_examples=1)
+        check_client(failing_with(ForeignError), **NOTHING_ODD)
     assert isinstance(caught.value.__cause__, ClientBugError)
     with pytest.raises(ClientBugError, match="KeyError"):
-        check_client(failing_with(KeyError), max_examples=1)
+        check_client(failing_with(KeyError), **NOTHING_ODD)
