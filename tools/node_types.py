@@ -17,6 +17,7 @@ from petstore_mock.verbs import VERBS
 TARGET: Final = Path(__file__).parents[1] / "adapters" / "node" / "door.d.cts"
 _PREFIX: Final = "/w/{world}/__petstore/"
 _PLAIN: Final = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}
+_ID: Final = "number | bigint"  # beyond 2^53, a number would be rounded
 _HEAD: Final = (
     "// The types of the control door. tools/node_types.py generates this file from the document of the door.\n"
 )
@@ -60,7 +61,7 @@ def _of_kind(kind: str, schema: dict[str, Any]) -> str:
     if kind == "array":
         return f"Array<{_type(schema.get('items', {}))}>"
     if kind != "object":
-        return _PLAIN[kind]
+        return _ID if schema.get("format") == "int64" else _PLAIN[kind]
     members = schema.get("properties", {})
     if not members:
         further: Any = schema.get("additionalProperties", {})

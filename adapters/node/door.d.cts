@@ -2,9 +2,9 @@
 
 export type Amounts = { "days"?: number; "hours"?: number; "minutes"?: number; "seconds"?: number };
 
-export type Animal = { "id": number; "name": string; "categoryId": number; "status"?: "available" | "pending" | "sold" };
+export type Animal = { "id": number | bigint; "name": string; "categoryId": number | bigint; "status"?: "available" | "pending" | "sold" };
 
-export type AnimalChanges = { "id"?: number; "name"?: string; "categoryId"?: number; "status"?: "available" | "pending" | "sold" | null };
+export type AnimalChanges = { "id"?: number | bigint; "name"?: string; "categoryId"?: number | bigint; "status"?: "available" | "pending" | "sold" | null };
 
 export type Archive = { "log": { "version": string; "creator": { "name": string; "version": string }; "pages": Array<unknown>; "entries": Array<unknown> } };
 
@@ -98,7 +98,7 @@ export type Leak = { "world": string; "request": string; "status": number; "by_k
 
 export type Leaks = { "leaks": Array<Leak>; "total": number };
 
-export type NewAnimal = { "id"?: number; "name"?: string; "categoryId"?: number; "status"?: "available" | "pending" | "sold" };
+export type NewAnimal = { "id"?: number | bigint; "name"?: string; "categoryId"?: number | bigint; "status"?: "available" | "pending" | "sold" };
 
 export type PetCount = { "count": number };
 

@@ -9,7 +9,7 @@ export interface Opened {
 }
 
 export type Told = { kind: 'status'; status: number } | { kind: 'timeout' | 'transport' | 'protocol' | 'other' };
-type Operation<Client> = (client: Client, given: any) => unknown;
+type Operation<Client> = (client: Client, given: any, options: { signal: AbortSignal }) => unknown;
 
 export interface Adapter<Client> {
   /** Make a client. */
@@ -17,6 +17,8 @@ export interface Adapter<Client> {
   listPets?: Operation<Client>;
   createPet?: Operation<Client>;
   getPet?: Operation<Client>;
+  /** Whether the operations heed `signal`, so that the check cancels calls. */
+  cancel?: boolean;
   close?(client: Client): unknown;
   /** Return the meaning of an error of the client. The default knows Node, fetch, undici, axios and got. */
   error?(error: unknown): Told | Promise<Told>;

@@ -4,10 +4,11 @@
 //     serve({ open, listPets, createPet, getPet, close, error });
 //
 // `open({ url, apiKey, timeout, ca })` returns a client. Every other function takes the client, and the arguments by the
-// names of the interface. All of them may be async. `close` and `error` are optional.
+// names of the interface. All of them may be async. `close` and `error` are optional. With `cancel: true`, the functions of
+// calls get a third argument, `{ signal }`, and the check cancels calls by this AbortSignal.
 
 const VERSION = 1;
-const OWN = new Set(['open', 'close', 'error']);
+const OWN = new Set(['open', 'close', 'error', 'cancel']);
 const MARK = `integer-${globalThis.crypto?.randomUUID?.() ?? Math.random()}:`;
 
 // JSON with integers beyond 2^53, which Node would round. They become BigInt.
@@ -45,8 +46,11 @@ export function errorOf(error) {
   return { kind: 'other' };
 }
 
+class CancelledError extends Error {}
+
 export function serve(adapter) {
   const clients = new Map();
+  const running = new Map();
   const write = process.stdout.write.bind(process.stdout);
   const reply = (message) => write(`${stringifyJson(message)}\n`);
   // What a library prints must not stand between the replies.
@@ -57,7 +61,22 @@ export function serve(adapter) {
       clients.set(client, await adapter.open({ url, apiKey, timeout, ca }));
       return null;
     },
-    call: ({ client, operation, arguments: given }) => adapter[operation](clients.get(client), given),
+    async call({ id, client, operation, arguments: given }) {
+      const controller = new AbortController();
+      running.set(id, controller);
+      try {
+        return await adapter[operation](clients.get(client), given, { signal: controller.signal });
+      } catch (error) {
+        const isOfSignal = controller.signal.aborted && /^(Abort|Canceled)Error$/.test(error?.name);
+        throw isOfSignal ? new CancelledError(error.message) : error;
+      } finally {
+        running.delete(id);
+      }
+    },
+    async cancel({ call }) {
+      running.get(call)?.abort();
+      return null;
+    },
     async close({ client }) {
       const made = clients.get(client);
       clients.delete(client);
@@ -69,13 +88,14 @@ export function serve(adapter) {
   async function take(request) {
     if (request.hello !== undefined) {
       const operations = Object.keys(adapter).filter((name) => !OWN.has(name));
-      reply({ hello: VERSION, operations, concurrent: true, name: `Node ${process.version}` });
+      reply({ hello: VERSION, operations, concurrent: true, cancel: adapter.cancel === true, name: `Node ${process.version}` });
       return;
     }
     try {
       reply({ id: request.id, ok: (await requests[request.do](request)) ?? null });
     } catch (error) {
-      const told = (await adapter.error?.(error)) ?? errorOf(error);
+      const isCancelled = error instanceof CancelledError;
+      const told = isCancelled ? { kind: 'cancelled' } : ((await adapter.error?.(error)) ?? errorOf(error));
       const shown = { message: String(error?.message ?? error), type: error?.constructor?.name ?? typeof error };
       reply({ id: request.id, error: { ...shown, ...told } });
     }

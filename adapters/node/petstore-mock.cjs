@@ -15,6 +15,22 @@ const { randomUUID } = require('node:crypto');
 
 const DEFAULT = 'http://127.0.0.1:8080/v1';
 
+// JSON with integers beyond 2^53, which Node would round. They become BigInt, as in petstore-adapter.mjs.
+const MARK = `integer-${randomUUID()}:`;
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+function parseJson(text) {
+  const isRounded = (token) => /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token));
+  const marked = text.replace(TOKENS, (token) => (isRounded(token) ? `"${MARK}${token}"` : token));
+  const isMarked = (value) => typeof value === 'string' && value.startsWith(MARK);
+  return JSON.parse(marked, (_, value) => (isMarked(value) ? BigInt(value.slice(MARK.length)) : value));
+}
+
+function stringifyJson(value) {
+  const marked = JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? `${MARK}${member}` : member));
+  return marked.replaceAll(new RegExp(`"${MARK}(-?\\d+)"`, 'g'), '$1');
+}
+
 /** The door refused a call; the message says what it expected. */
 class PetStoreMockError extends Error {
   name = 'PetStoreMockError';
@@ -97,7 +113,7 @@ class Door {
   }
 
   async send(method, path, body) {
-    const json = body === undefined ? {} : { body: JSON.stringify(body) };
+    const json = body === undefined ? {} : { body: stringifyJson(body) };
     const headers = body === undefined ? this.headers : { ...this.headers, 'Content-Type': 'application/json' };
     let response;
     try {
@@ -108,7 +124,7 @@ class Door {
     }
     const text = await response.text();
     const isJson = /json/.test(response.headers.get('content-type') ?? '');
-    const value = isJson && text !== '' ? JSON.parse(text) : text || undefined;
+    const value = isJson && text !== '' ? parseJson(text) : text || undefined;
     if (!response.ok) throw new PetStoreMockError(value?.detail ?? `${method} ${path}: ${response.status} ${text}`);
     return value;
   }

@@ -62,9 +62,9 @@ export interface World {
   seedMany(pets: number | NewAnimal[]): Promise<Animal[]>;
   pets(): Promise<Animal[]>;
   /** Change an animal, as another actor of the store would. null removes the status. */
-  update(petId: number, changes: AnimalChanges): Promise<Animal>;
+  update(petId: number | bigint, changes: AnimalChanges): Promise<Animal>;
   /** Remove an animal, as another actor of the store would. */
-  remove(petId: number): Promise<void>;
+  remove(petId: number | bigint): Promise<void>;
   /** Plan a fault: a status, or a kind with its arguments, such as { kind: 'delay', seconds: 0.2 }. */
   inject(fault: Fault, rule?: Rule): Promise<PlannedHandle>;
   faults(): Promise<PlannedFault[]>;

@@ -6,6 +6,7 @@ thread makes it. What the client prints goes to standard error.
 
 from __future__ import annotations
 
+import concurrent.futures
 import gc
 import importlib
 import json
@@ -16,7 +17,7 @@ from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from petstore_mock.adapter.protocol import STATUS, VERSION
+from petstore_mock.adapter.protocol import CANCELLED, STATUS, VERSION
 from petstore_mock.checks import Call, UnknownErrorError, classify_exception, read_pet
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.reading import copied, text_of
@@ -81,7 +82,7 @@ class PythonAdapter:
         self._make, self._replies = make_client, _Replies(replies)
         self._clients: dict[str, AdaptedClient] = {}
         self._workers: dict[str, _Worker] = {}
-        self._requests = {"open": self._open, "call": self._call, "close": self._close}
+        self._requests = {"open": self._open, "call": self._call, "cancel": self._cancel, "close": self._close}
 
     def serve(self, requests: BinaryIO) -> None:
         """Reply to requests until the stream ends."""
@@ -95,16 +96,17 @@ class PythonAdapter:
 
     def _hello(self) -> JsonObject:
         name = f"{getattr(self._make, '__module__', '')}:{getattr(self._make, '__qualname__', '')}"
-        return {"hello": VERSION, "operations": self._operations(), "concurrent": True, "name": name}
+        return {"hello": VERSION, **self._abilities(), "concurrent": True, "name": name}
 
-    def _operations(self) -> list[str]:
+    def _abilities(self) -> JsonObject:
         """Return the operations that a client has, or all if no client can be made yet."""
         try:
             client = AdaptedClient(self._make, _service(_NOWHERE, "no-key", 1.0, None))
             client.close()
         except Exception:  # noqa: BLE001  # a client may need its service
-            return [*OPERATIONS]
-        return [*client.operations]
+            return {"operations": [*OPERATIONS]}
+        operations = [*client.operations]
+        return {"operations": operations, "cancel": all(client.is_async(Call(name)) for name in operations)}
 
     def _reply(self, request: JsonObject) -> None:
         try:
@@ -121,6 +123,9 @@ class PythonAdapter:
         client = self._clients[request["client"]]
         return copied(client.call(Call(request["operation"], request["arguments"])), read_pet)
 
+    def _cancel(self, request: JsonObject) -> None:
+        self._clients[request["client"]].cancel()
+
     def _close(self, request: JsonObject) -> None:
         self._clients.pop(request["client"]).close()
         # A cycle of a caught error and its traceback may still hold a connection.
@@ -133,6 +138,8 @@ def _service(url: str, key: str, timeout: float, ca: str | None) -> Any:  # noqa
 
 
 def _told(error: BaseException) -> JsonObject:
+    if isinstance(error, concurrent.futures.CancelledError):
+        return {"kind": CANCELLED}
     said = {"message": text_of(str, error), "type": type(error).__name__}
     try:
         kind = classify_exception(error)

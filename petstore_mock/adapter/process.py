@@ -30,7 +30,7 @@ from petstore_mock.adapter.protocol import (
     result_of,
     shown_line,
 )
-from petstore_mock.common.masking import mask_text
+from petstore_mock.common.masking import cut, mask_text
 from petstore_mock.common.real import Lock, Thread, monotonic, sleep
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import is_integer
@@ -45,6 +45,7 @@ _MOST_CHUNKS: Final = 64  # of standard error before one look at standard output
 _LONGEST_LINE: Final = 64 << 20  # bytes
 _KEPT: Final = 1 << 16  # characters of standard error
 _TAIL: Final = 12  # lines of standard error in a message
+_LONGEST_ERROR: Final = 300  # characters of such a line
 _LOOK: Final = 0.1  # seconds
 _STARTS: Final = 5.0  # times the patience: how long a process may take to start
 _SOON: Final = 2.5  # times the patience, because the computer may be busy
@@ -123,6 +124,13 @@ class AdapterProcess:
         """Send a request for which the service is not needed, and return its result."""
         return self._result(self.ask(request), self.patience * _SOON, str(request["do"]))
 
+    def cancel(self, client: str, call: Future[Any]) -> None:
+        """Cancel a call, unless its reply has come."""
+        with self._lock:
+            number = next((number for number, future in self._waiting.items() if future is call), None)
+        if number is not None:
+            self.ask_soon({"do": "cancel", "client": client, "call": number})
+
     def _result(self, future: Future[Any], seconds: float, what: str) -> Any:  # noqa: ANN401
         try:
             return future.result(seconds)
@@ -157,27 +165,32 @@ class AdapterProcess:
         out, errors = self._outputs()
         os.set_blocking(errors.fileno(), False)
         with selectors.DefaultSelector() as selector:
-            selector.register(out, selectors.EVENT_READ)
+            for output in (out, errors):
+                selector.register(output, selectors.EVENT_READ)
             while True:
-                is_readable = bool(selector.select(_LOOK))
-                data = os.read(out.fileno(), _CHUNK) if is_readable else b""
-                self._read_errors(errors)
-                has_ended = is_readable and not data
-                self._is_held = not is_readable and self._popen.poll() is not None
+                has_exited = self._popen.poll() is not None
+                ready = [key.fileobj for key, _ in selector.select(_LOOK)]
+                data = os.read(out.fileno(), _CHUNK) if out in ready else b""
+                goes_on = self._read_errors(errors)
+                if errors in ready and not goes_on:
+                    selector.unregister(errors)
+                has_ended = out in ready and not data
+                self._is_held = has_exited and not ready
                 if has_ended or self._is_held:
                     return
                 yield data
 
-    def _read_errors(self, errors: IO[bytes]) -> None:
-        """Read what the process has written to standard error."""
+    def _read_errors(self, errors: IO[bytes]) -> bool:
+        """Read what the process has written to standard error; return False at its end."""
         for _ in range(_MOST_CHUNKS):
             try:
                 data = os.read(errors.fileno(), _CHUNK)
             except BlockingIOError:
-                return
+                return True
             if not data:
-                return
+                return False
             self._note(data)
+        return True
 
     def _read_apart(self) -> Iterator[bytes]:
         """Read both outputs where a pipe can't be asked whether it has data. A text may be known a moment late."""
@@ -302,8 +315,9 @@ class AdapterProcess:
         return BrokenAdapterError(self._with_errors(words))
 
     def _with_errors(self, sentence: str) -> str:
-        tail = self._errors.strip().splitlines()[-_TAIL:]
-        text = mask_text("\n".join(tail), self.keys)
+        # A key is masked before a line is cut, so that no part of it is left.
+        tail = mask_text(self._errors, self.keys).strip().splitlines()[-_TAIL:]
+        text = "\n".join(cut(line, _LONGEST_ERROR) for line in tail)
         return f"{sentence}. The end of its standard error:\n{text}" if text else sentence
 
     @property

@@ -15,12 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
-from petstore_mock.adapter.protocol import BrokenAdapterError, ClientError
-from petstore_mock.checks import Call
+from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError
+from petstore_mock.checks import Call, Outcome
 from petstore_mock.checks.adapting import ElsewhereClient
 from petstore_mock.checks.watch import settled
 from petstore_mock.checks.watched import open_connections
 from petstore_mock.common.real import RLock, monotonic, sleep
+from petstore_mock.common.values import is_integer
 from petstore_mock.interface.schemas import required_arguments
 from petstore_mock.interface.table import OPERATIONS, Operation
 
@@ -36,6 +37,8 @@ _LONGEST_END: Final = 5.0  # seconds that a program without a client may take to
 _SLOWER: Final = 3.0  # how much longer it may take with a client
 _MOST_POOLED: Final = 5
 _CLOSES: Final = 0.3  # seconds that connections may take to close
+_CANCELS: Final = 8  # attempts to cancel a call before it ends
+_PLACE: Final = 0.0003  # seconds between two places at which a call is cancelled
 _NOTICES: Final = 0.03  # seconds
 _PART: Final = 0.5  # of the patience: the timeout of the clients
 # The fake sets these for its own process.
@@ -166,8 +169,8 @@ class AdapterProgram:
                 # A client that fails here fails in the run too.
                 with suppress(ClientError, EndedError, NoReplyError):
                     client.ask(Call(name)).result(self.patience)
-        with suppress(ClientError, EndedError):
-            client.close()
+        with suppress(ClientError, EndedError, NoReplyError):
+            client.close(self.patience)
         settled(lambda: not open_connections(petstore), _CLOSES)
         return open_connections(petstore)
 
@@ -211,9 +214,26 @@ class _Client(ElsewhereClient):
         request = {"do": "call", "client": self._name, "operation": call.operation, "arguments": arguments}
         return self._process.ask(request)
 
-    def close(self) -> None:
+    def interrupted(self, call: Call, at: int) -> Outcome:
+        # A call may end before its cancellation, or not have begun.
+        for attempt in range(_CANCELS if self._process.hello.cancel else 0):
+            future = self.ask(call)
+            sleep(attempt * at * _PLACE)
+            self._process.cancel(self._name, future)
+            try:
+                future.result()
+            except ClientError as error:
+                # The client or the service may have refused the call before the cancellation.
+                is_refused = is_integer(error.meaning) or error.meaning == "argument"
+                return Outcome() if is_refused else Outcome(error=error, interrupt=CancelledError)
+        return Outcome()
+
+    def close(self, seconds: float | None = None) -> None:
         try:
-            self._process.ask({"do": "close", "client": self._name}).result()
+            self._process.ask({"do": "close", "client": self._name}).result(seconds)
+        except NoReplyError:
+            self._process.is_retired = True
+            raise
         finally:
             self._program.leave(self._process)
 

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import Json
 
 VERSION: Final = 1
+CANCELLED: Final = "cancelled"
 #: The kinds of an error that have no status, with what they mean to the checks. None: the caller can't tell.
 KINDS: Final[Mapping[str, Kind | None]] = {
     "transport": "transport",
     "timeout": "timeout",
     "protocol": "protocol",
     "argument": "argument",
-    "cancelled": None,
+    CANCELLED: None,
     "other": None,
 }
 STATUS: Final = "status"
@@ -52,12 +53,17 @@ class ClientError(Exception):
         self.meaning: Kind | None = meaning
 
 
+class CancelledError(ClientError):
+    """The error of a call that the machine cancelled."""
+
+
 @dataclass(frozen=True)
 class Hello:
     """What an adapter says about its client."""
 
     operations: frozenset[str]
     concurrent: bool
+    cancel: bool  # whether calls can be cancelled
     name: str
 
 
@@ -76,7 +82,7 @@ def encoded(message: Mapping[str, Any]) -> bytes:
 def decoded(line: bytes) -> Mapping[str, Any]:
     """Return the message in a line; raise ReplyError if the line has none."""
     try:
-        message: object = json.loads(line.decode())
+        message: object = json.loads(line.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise ReplyError(
             "expected one JSON object in UTF-8 on each line of standard output; print everything else to standard error"
@@ -84,6 +90,10 @@ def decoded(line: bytes) -> Mapping[str, Any]:
     if not is_object(message):
         raise ReplyError("expected a JSON object; reply with the id of the request, and with ok or error")
     return message
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ReplyError(f"expected JSON, which has no {text}: reply with an error instead, or write null")
 
 
 def shown_line(line: bytes, keys: Collection[str]) -> str:
@@ -99,12 +109,12 @@ def hello_of(message: Mapping[str, Any]) -> Hello:
     if not is_array(operations) or not operations:
         raise ReplyError(f"expected operations as a list of names; list those of {in_words(OPERATIONS)} that you adapt")
     for name in operations:
-        if name not in OPERATIONS:
+        if not isinstance(name, str) or name not in OPERATIONS:
             _refuse_operation(name)
-    concurrent, name = message.get("concurrent", False), message.get("name", "")
-    if not isinstance(concurrent, bool) or not isinstance(name, str):
-        raise ReplyError("expected concurrent as true or false, and name as a text")
-    return Hello(frozenset(operations), concurrent, cut(printable(name), _SHOWN))
+    concurrent, cancel, name = message.get("concurrent", False), message.get("cancel", False), message.get("name", "")
+    if not isinstance(concurrent, bool) or not isinstance(cancel, bool) or not isinstance(name, str):
+        raise ReplyError("expected concurrent and cancel as true or false, and name as a text")
+    return Hello(frozenset(operations), concurrent, cancel, cut(printable(name), _SHOWN))
 
 
 def _refuse_operation(name: object) -> NoReturn:
@@ -130,6 +140,8 @@ def _error_of(error: object) -> ClientError:
     except PetStoreMockError as refusal:
         raise ReplyError(str(refusal)) from None
     status = error.get("status")
+    if kind == CANCELLED:
+        return CancelledError(str(error.get("message") or ""), None)
     if kind != STATUS:
         return _made(error, KINDS[kind])
     if not is_integer(status) or status not in _STATUSES:

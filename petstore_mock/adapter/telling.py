@@ -55,8 +55,9 @@ def _parts(bug: Bug) -> dict[str, str]:
 def _shown(line: Line) -> str:
     """Return a step in the words of the interface: a call of the client, or an act of the service."""
     step = _as_data(line)
+    end = " again and again, cancelled each time" if step.get("cancelled") else ""
     words = " at once with ".join(f"{one['operation']} {_json(one['arguments'])}" for one in step.get("calls", ()))
-    return words or " ".join([step["act"], *map(_json, step["arguments"])])
+    return f"{words}{end}" or " ".join([step["act"], *map(_json, step["arguments"])])
 
 
 def _json(value: Json) -> str:
@@ -71,7 +72,8 @@ def _as_data(line: Line) -> JsonObject:
         calls = [Call.of(row, line.positional, line.keywords)]
     if calls:
         shown = [{"operation": call.operation, "arguments": dict(call.arguments)} for call in calls]
-        return {"client": line.owner, "calls": shown}
+        cancelled = {"cancelled": True} if line.method == "interrupt" else {}
+        return {"client": line.owner, "calls": shown, **cancelled}
     values = [value.to_data() if isinstance(value, Fault) else value for value in line.positional]
     given: list[Any] = [*values, *([dict(line.keywords)] if line.keywords else [])]
     return {"act": f"{line.owner}.{line.method}", "arguments": given}

@@ -73,6 +73,10 @@ class ElsewhereClient:
         """Leave the client, because a call of it never ended. It is not closed."""
         raise NotImplementedError
 
+    def interrupted(self, call: Call, at: int) -> Outcome:
+        """Make a call and cancel it. A higher number ``at`` means later."""
+        raise NotImplementedError
+
 
 class _Ends(NamedTuple):
     """An exception that would end an event loop."""
@@ -91,6 +95,7 @@ class AdaptedClient:
         self.tasks_go_on = False  # whether tasks outlast the call that started them
         self.tasks_left: list[str] = []  # the tasks that still run after the close, in words
         self.lost: list[str] = []  # the errors of tasks that no caller can catch, in words
+        self._task: asyncio.Task[Any] | None = None  # of the latest call
         self.loop_thread = 0  # the identifier of the loop's thread, as the system knows it
         made = self._made(make_client, petstore)
         self.client: Any = made
@@ -168,6 +173,11 @@ class AdaptedClient:
         positional, keywords = call.python
         return self._method(call.row)(*positional, **keywords)
 
+    def cancel(self) -> None:
+        """Cancel the latest call of an ``async`` client."""
+        if self._loop is not None and self._task is not None:
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
     def is_async(self, call: Call) -> bool:
         method = self._method(call.row)
         return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
@@ -221,9 +231,9 @@ class AdaptedClient:
         A call of an ``async`` client is cancelled when it awaits for the time ``at``. Another one gets a
         KeyboardInterrupt when it reads from its connection for the time ``at``.
         """
+        if isinstance(self.client, ElsewhereClient):
+            return self.client.interrupted(call, at)
         outcome = Outcome()
-        if not self.is_here:
-            return outcome
         interrupt = Cancellation(at) if self.is_async(call) else KeyPress(at)
         try:
             if isinstance(interrupt, Cancellation):
@@ -263,6 +273,7 @@ class AdaptedClient:
     async def _with_its_tasks(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
         """Await a coroutine and, for a moment, the tasks that it started. Their requests belong to the call."""
         before = asyncio.all_tasks()
+        self._task = asyncio.current_task()
         try:
             return await coroutine
         except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:

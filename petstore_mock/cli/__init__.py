@@ -53,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
         return UNWRITTEN
     except KeyboardInterrupt:
+        _say(stderr, "interrupted")
         return INTERRUPTED
     return code
 

@@ -196,10 +196,18 @@ def _summary(report: CheckReport, program: AdapterProgram, seed: int, *, is_whol
 
 def _write(given: Namespace, report: CheckReport | None, bugs: Sequence[Bug]) -> None:
     if given.json is not None:
-        given.json.write_text(telling.as_json(given.command, report, bugs), encoding="utf-8")
+        _write_json(given.json, telling.as_json(given.command, report, bugs))
     if bugs and given.replay is None:
         options = {name: getattr(given, name) for name in _KEPT}
-        given.scenario.write_text(telling.recorded(options, bugs), encoding="utf-8")
+        _write_json(given.scenario, telling.recorded(options, bugs))
+
+
+def _write_json(path: Path, text: str) -> None:
+    try:
+        # In JSON, the replacement of a lone surrogate is its escape.
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        refuse(f"expected a file that can be written; got {path}: {error.strerror}")
 
 
 def _told(given: Namespace, report: CheckReport | None, bugs: Sequence[Bug], stdout: TextIO) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import random
 import sys
 import threading
 import traceback
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from petstore_mock.checks import Call, Finding, Outcome, WatchedClient
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 _MOST_PETS: Final = 120  # with more animals than this, other actors add none by seed_many
 _FRAMES: Final = 8  # of a traceback, at most; around a lock, a library may add several
-_LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
+_FUTURES: Final = str(Path(concurrent.futures.__file__).parent)
+_LEFT_OUT: Final = (threading.__file__, _FUTURES, __file__.rpartition("stateful")[0])
 _KNOWN_STANDSTILL: Final = 2.0  # seconds without a request, after the first call that stood still
 _OF_CLIENTS: Final = frozenset({"spoil", "leave", "reuse"})  # acts on the client of the present world
 _DEFAULTS: Final[dict[str, Any]] = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``

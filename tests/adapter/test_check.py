@@ -150,13 +150,78 @@ def test_the_example_of_the_kit_for_node_has_no_bug(check: Check) -> None:
     assert code == 0, out
 
 
+# An asynchronous client with eight slots. A cancelled call must return its slot.
+ASYNCHRONOUS = """
+import asyncio
+
+import httpx
+
+
+class StatusError(Exception):
+    def __init__(self, status):
+        super().__init__(str(status))
+        self.status_code = status
+
+
+class Shop:
+    def __init__(self, petstore):
+        self.slots = asyncio.Semaphore(8)
+        self.http = httpx.AsyncClient(headers=petstore.headers, timeout=petstore.timeout)
+        self.url = petstore.url
+
+    async def list_pets(self, limit=None, status=None):
+        given = {name: value for name, value in (("limit", limit), ("status", status)) if value is not None}
+        TAKE
+            response = await self.http.get(self.url + "/pets", params=given)
+        RETURN
+        if response.status_code != 200:
+            raise StatusError(response.status_code)
+        return response.json()
+
+    async def close(self):
+        await self.http.aclose()
+
+
+def make(petstore):
+    return Shop(petstore)
+"""
+SLOTS = {
+    "endless wait": ("await self.slots.acquire()\n        if True:", "self.slots.release()"),
+    "exception swallowed": (
+        "try:",
+        "except asyncio.CancelledError:\n            raise TimeoutError('cancelled') from None",
+    ),
+    "": ("async with self.slots:", ""),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.untraced
+@pytest.mark.parametrize("rule", SLOTS)
+def test_calls_of_an_asynchronous_client_are_cancelled(check: Check, tmp_path: Path, rule: str) -> None:
+    take, release = SLOTS[rule]
+    (tmp_path / "shop.py").write_text(ASYNCHRONOUS.replace("TAKE", take).replace("RETURN", release), encoding="utf-8")
+    exit_code, out, error = check(in_python(tmp_path), *QUICKLY, "--first", "--patience", "1")
+    assert (exit_code, error) == (1 if rule else 0, ""), out
+    assert not rule or f"(rule {rule!r})" in out
+    assert not rule or "listPets {} again and again, cancelled each time\n" in out
+
+
+def in_python(folder: Path) -> list[str]:
+    """Return the command of the adapter for ``shop:make`` in a folder."""
+    program = f"import sys; sys.path[:0] = [{str(folder)!r}, {str(ROOT)!r}]; sys.argv[1:] = ['shop:make']; "
+    return [
+        sys.executable,
+        "-c",
+        f"{program}import runpy; runpy.run_module('petstore_mock.adapter', run_name='__main__')",
+    ]
+
+
 @pytest.mark.slow
 def test_a_client_in_python_has_the_same_bug_through_its_adapter(check: Check, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(
         "from tests.stateful.corpora import CASES\nmake = CASES['CreatesAgain'].make\n", encoding="utf-8"
     )
-    program = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; sys.argv[1:] = ['shop:make']; "
-    program += "import runpy; runpy.run_module('petstore_mock.adapter', run_name='__main__')"
-    code, out, _ = check([sys.executable, "-c", program], "--examples", "1", "--vary", "", "--first")
+    code, out, _ = check(in_python(tmp_path), "--examples", "1", "--vary", "", "--first")
     assert code == 1
     assert "(rule 'create sent again')" in out

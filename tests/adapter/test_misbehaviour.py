@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -27,6 +28,7 @@ BROKEN = {
     "a list": ("def hello(request):\n    line('[]\\n')", "expected a JSON object"),
     "another version": ("def hello(request):\n    write({'hello': 2})", 'begin it with {"hello": 1'),
     "no operations": ("OPERATIONS = []", "expected operations as a list of names; list those of listPets, createPet"),
+    "an operation without a name": ("OPERATIONS = [['getPet']]", "got ['getPet']"),
     "an unknown operation": ("OPERATIONS = ['listPet']", "got 'listPet' (did you mean 'listPets'?)"),
     "silence at hello": ("def hello(request):\n    pass", "expected a reply to hello within 1.5 s; got none"),
     "silence at open": ("def open_client(request):\n    time.sleep(60)", "expected a reply to open within 0.75 s; got"),
@@ -55,6 +57,14 @@ BROKEN = {
     "a line without an end": (
         "def hello(request):\n    while True: line('x' * 1000000)",
         "expected lines of at most 64 MiB; got a longer one",
+    ),
+    "a value that JSON lacks": (
+        "def answer(request):\n    line('{\"id\": %d, \"ok\": NaN}\\n' % request['id'])",
+        "expected JSON, which has no NaN: reply with an error instead, or write null",
+    ),
+    "a long line on standard error": (
+        "sys.stderr.write('y' * 1000)\nsys.exit(3)",
+        "The end of its standard error:\n" + "y" * 300 + "...\n",
     ),
     "a wrong id": (
         "def answer(request):\n    write({'id': 999, 'ok': None})",
@@ -152,18 +162,53 @@ def test_a_signal_leaves_no_process_over(adapter: Adapter, tmp_path: Path, numbe
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     """
     command = [*PETSTORE_MOCK, "check", *QUICKLY[2:], "--patience", "60", "--", *adapter(code)]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
         while not file.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         os.kill(process.pid, number)
-        assert process.wait(30) == 130
+        _, error = process.communicate(timeout=30)
+        assert (process.returncode, error) == (130, b"petstore-mock: interrupted\n")
     assert not is_running(file)
 
 
 def test_a_program_that_does_not_exist_is_refused(check: Check) -> None:
     exit_code, _, error = check(["no-such-program"])
     assert "expected a program that can be started; got 'no-such-program'" in error
+    assert exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--json", "--scenario"])
+def test_a_file_that_cannot_be_written_is_refused(check: Check, adapter: Adapter, tmp_path: Path, option: str) -> None:
+    path = tmp_path / "absent" / "file.json"
+    exit_code, _, error = check(adapter(BUGS["an exit in a call"][0]), *QUICKLY, "--first", option, str(path))
+    assert error == f"petstore-mock: expected a file that can be written; got {path}: No such file or directory\n"
+    assert exit_code == 2
+
+
+def test_an_error_with_half_a_character_is_told(check: Check, adapter: Adapter, tmp_path: Path) -> None:
+    code = "def send(*_):\n    raise Failed(kind='other', type='TypeError', message='\\ud800')"
+    report = tmp_path / "report.json"
+    exit_code, _, error = check(adapter(code), *QUICKLY, "--first", "--json", str(report))
+    assert (exit_code, error) == (1, "")
+    assert "\ud800" in json.loads(report.read_bytes())["bugs"][0]["sentence"]
+
+
+def test_much_output_on_standard_error_does_not_slow_the_replies(check: Check, adapter: Adapter) -> None:
+    code = """
+        def hello(request, former=hello):
+            for _ in range(20_000):
+                sys.stderr.write("y" * 1000 + "\\n")
+            former(request)
+            sys.exit(0)
+    """
+    _, _, error = check(adapter(code), *QUICKLY)
+    assert "expected a reply to hello" not in error
+
+
+def test_silence_at_the_first_close_ends(check: Check, adapter: Adapter) -> None:
+    exit_code, _, error = check(adapter("def close(request):\n    time.sleep(600)"), *QUICKLY)
+    assert "expected a reply to open within 0.75 s; got none" in error
     assert exit_code == 2
 
 

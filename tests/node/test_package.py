@@ -60,6 +60,18 @@ test('faults, journal and clock', () => withWorld({}, async (petstore) => {
   await petstore.clock.advance({ days: 1 });
   equal((await petstore.clock.now()).toISOString(), '2030-12-07T00:00:00.000Z');
 }));
+test('ids beyond 2^53', () => withWorld({ seed: [{ id: 9007199254740993n }] }, async (petstore) => {
+  const { id } = await petstore.seed({ id: 2n ** 62n + 1n, name: '"integer-9007199254740993:"' });
+  equal(id, 4611686018427387905n);
+  await petstore.update(id, { name: '9007199254740993' });
+  deepEqual((await petstore.pets()).map((pet) => pet.id), [9007199254740993n, 4611686018427387905n]);
+  const response = await fetch(`${petstore.url}/pets/${id}`, { headers: petstore.headers });
+  equal(response.status, 200);
+  await petstore.journal.assertCalled('getPet', { petId: id, times: 1 });
+  equal((await petstore.journal.list({ operation: 'getPet' }))[0].response_body_text, await response.text());
+  await petstore.remove(id);
+  equal((await petstore.pets()).length, 1);
+}));
 test('keys', () => withWorld({ strict: false }, async (petstore) => {
   await petstore.revokeKey();
   equal((await list(petstore)).status, 401);
@@ -122,7 +134,7 @@ def node(folder: Path, source: str, *, code: int = 0) -> str:
 def test_first_test_is_green_and_a_failing_one_says_why(folder: Path) -> None:
     exported = {path for entry in MANIFEST["exports"].values() for path in paths_of(entry)}
     assert all((folder / "node_modules" / "petstore-mock" / path).is_file() for path in exported)
-    assert "# pass 3\n# fail 0" in node(folder, GREEN)
+    assert "# pass 4\n# fail 0" in node(folder, GREEN)
     printed = node(folder, RED, code=1)
     assert "# pass 0\n# fail 4" in printed
     assert "400 !== 200" in printed
@@ -201,6 +213,8 @@ await withWorld({ seed: [{ name: 'Rex' }] }, async (petstore) => {
   await petstore.journal.assertCalled('list_pets');
   // @ts-expect-error: a misspelt gap
   await petstore.configure({ list_ordr: 'by_name' });
+  const id: number | bigint = (await petstore.seed({ id: 2n ** 62n })).id;
+  await petstore.remove(id);
   const name: string = (await petstore.door('GET', 'gaps')).gaps[0]!.name;
   const status: number | null = (await petstore.journal.last())!.status;
   void [name, status];

@@ -59,6 +59,7 @@ JAVA = {
     "IdsAreInts": "another animal requested",
     "UnknownFieldsRefused": "program error",
     "CharsetOfPlatform": "wrong field",
+    "PostFollowed": "followed as a read",
     "ThreadKept": "process kept alive",
     "ConnectionsKept": "connections open",
 }

@@ -1,6 +1,7 @@
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -225,25 +226,31 @@ public final class Clients {
     }
   }
 
-  /** Follows every redirection, a create's with a GET (AsyncHttpClient/async-http-client#1042). */
+  /** Follows the redirection of a create with a GET (AsyncHttpClient/async-http-client#1042). */
   public static class PostFollowed extends Asynchronous {
-    private static final HttpClient FOLLOWING =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .followRedirects(HttpClient.Redirect.ALWAYS)
-            .connectTimeout(Duration.ofSeconds(5))
-            .build();
+    private final URI own;
 
     public PostFollowed(String url, String apiKey, double seconds) {
       super(url, apiKey, seconds);
+      own = URI.create(url + "/");
     }
 
     @Override
     protected CompletableFuture<Object> send(HttpRequest.Builder request, int success) {
-      return FOLLOWING
-          .sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+      return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+          .thenCompose(response -> followed(request, response))
           .orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS)
           .thenApply(response -> read(response, response.statusCode() == 200 ? 200 : success));
+    }
+
+    private CompletableFuture<HttpResponse<String>> followed(HttpRequest.Builder request, HttpResponse<String> response) {
+      URI target = response.headers().firstValue("Location").map(own::resolve).orElse(null);
+      boolean isCreate = response.request().method().equals("POST") && response.statusCode() / 100 == 3;
+      // The key stays with its own service.
+      if (!isCreate || target == null || !own.getRawAuthority().equals(target.getRawAuthority())) {
+        return CompletableFuture.completedFuture(response);
+      }
+      return http.sendAsync(request.copy().uri(target).GET().build(), HttpResponse.BodyHandlers.ofString());
     }
   }
 
