@@ -165,7 +165,10 @@ def main() -> None:
     if len(sys.argv) != 2:
         raise PetStoreMockError("expected one argument, as in: python -m petstore_mock.adapter module:make_client")
     sys.path.insert(0, "")
-    PythonAdapter(_imported(sys.argv[1]), replies).serve(sys.stdin.buffer)
+    adapter = PythonAdapter(_imported(sys.argv[1]), replies)
+    # A collection after each close must not look through all modules again.
+    gc.freeze()
+    adapter.serve(sys.stdin.buffer)
 
 
 if __name__ == "__main__":

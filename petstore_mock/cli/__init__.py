@@ -90,12 +90,12 @@ def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
             module = importlib.import_module(f"petstore_mock.cli.{name}")
             command.description = module.DESCRIPTION
             module.add_options(command)
-            command.set_defaults(run=module.run, command=command)
+            command.set_defaults(run=module.run, parser=command)
     if arguments:
         parser.require_known(arguments[0], COMMANDS)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        options.command.refuse_unknown(unknown)
+        options.parser.refuse_unknown(unknown)
     for line in misspelt_variables():
         _say(stderr, line)
     code: int = options.run(options, stdout, stderr)

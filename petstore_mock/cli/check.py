@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import threading
 from contextlib import contextmanager
@@ -215,7 +216,7 @@ def _told(given: Namespace, report: CheckReport | None, bugs: Sequence[Bug], std
     if bugs:
         print(f"\n{telling.bugs_as_text(bugs)}", file=stdout)
         if given.replay is None:
-            command = " ".join(given.command)
+            command = shlex.join(given.command)
             print(f"\nPlay them again: petstore-mock check --replay {given.scenario} -- {command}", file=stdout)
         print("Switch a rule off: --ignore 'RULE'", file=stdout)
         return _FOUND

@@ -65,11 +65,13 @@ pets.json: mappings
 update: change update_pet modify patch edit set_pet change_pet put
 remove: delete remove_pet delete_pet drop del_pet
 inject: fault faults fail break mock when on add_fault stub respond returns return_value side_effect reply intercept
-inject: latency slow slow_down flaky chaos
+inject: latency slow slow_down flaky chaos delay given_that expect_request persist scenario add_passthru
+inject: reply_with_error
 inject: add_response register_uri get post route expect stub_for add_callback error raises simulate timeout
 cancel_faults: clear_faults reset_faults remove_faults reset_handlers clean_all
 configure: set_behaviour set_behavior gaps set_gaps config behaviour_set use options settings setup
 behaviour: behavior gaps mode preset config configuration policy policies profile
+clock.freeze: freeze_time
 clock: time now freeze_time date today travel clock_time
 clock.travel_to: travel time_travel set_time move_to
 clock.advance: tick sleep forward shift move fast_forward
@@ -126,14 +128,16 @@ times: count n num max_hits repeat repetitions max_times limit calls once max_ca
 times: remaining hits reply_count called
 after: skip offset start_after ignore_first delay_calls first
 when: match matcher predicate condition callback if filter matches
+fault: body json text content
 where: match matchers criteria params json body query filter matching json_params_matcher with
 at: phase stage commit point timing when_committed after_commit
 at: date now clock time start_date today freeze
 probability: chance rate p ratio likelihood percent percentage
 fault: status code status_code delay seconds headers error exception response name
 off_contract: force allow_any unchecked strict
-seconds: delay duration timeout time secs ms milliseconds latency
-delay: latency sleep wait delay_seconds timeout
+patience: timeout max_wait request_timeout
+seconds: jitter delay duration timeout time secs ms milliseconds latency
+delay: latency sleep wait delay_seconds timeout uniform_distribution log_normal
 status: status_code code http_status statuscode returncode
 json: data payload body_json json_body content jsonify jsonbody
 body: content text data payload raw bytes
@@ -141,16 +145,16 @@ headers: header response_headers adding_headers
 retry_after: retryafter seconds wait delay
 fraction: percent part ratio share
 bytes_per_second: rate speed bps bandwidth bytes
-host: address bind interface hostname ip
+host: base_url url address bind listen interface hostname ip
 port: listen_port http_port p
 cors: origins allow_origins allowed_origins cross_origin
 seed: n
+strict: on_unhandled_request assert_all_requests_are_fired
 strict: fail_fast strict_mode fail_on_violation assert_all_called raise_on_violation
 random_seed: rng random rand seed_random random_state
 control: door admin control_door console ui
 tls: ssl https secure cert
 behaviour: behavior gaps options config
-patience: timeout max_wait request_timeout
 rate: rps requests_per_second qps
 max_examples: runs max_runs examples n iterations runs count
 max_seconds: seconds duration time budget timeout deadline
@@ -170,7 +174,7 @@ after_commit: post_commit
 lenient: lax relaxed loose permissive tolerant easy
 hostile: evil nasty chaos harsh
 strict: default normal
-PetStoreMock: fixture
+PetStoreMock: fixture activate responses requests_mock respx_mock
 check_client: check find_bugs test_client run fuzz verify_client
 ClientBugError: BugError ClientBug Bug
 names: name text
@@ -204,6 +208,8 @@ serve: start run server up mock
 ready: wait health check ping
 gaps: behaviours options list behaviour presets
 openapi: spec swagger schema export docs
+check: replay fuzz
+json: junit report output out
 verify: test check validate conformance prove
 learn: record detect infer discover
 demo: example tutorial try

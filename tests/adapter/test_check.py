@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -42,8 +43,10 @@ def test_a_bug_is_told_in_the_words_of_the_interface_and_can_be_played_again(
     check: Check, adapter: Adapter, tmp_path: Path
 ) -> None:
     scenario, report = tmp_path / "petstore-check.json", tmp_path / "report.json"
-    code, out, _ = check(adapter(LOSES_STATUS), *QUICKLY, "--json", str(report))
+    code, out, _ = check([*adapter(LOSES_STATUS), "it's one"], *QUICKLY, "--json", str(report))
     assert code == 1
+    (shown,) = [line for line in out.splitlines() if line.startswith("Play them again:")]
+    assert shlex.split(shown)[-1] == "it's one"
     assert "Bug 1 of 1 (rule 'wrong field')" in out
     assert '  1  createPet {"name": "Rex", "categoryId": 1, "status": "available"}\n' in out
     (bug,) = json.loads(report.read_text(encoding="utf-8"))["bugs"]
@@ -128,6 +131,9 @@ def test_a_scenario_file_that_was_edited_is_refused(check: Check, adapter: Adapt
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (("--junit", "report.xml"), "unrecognized arguments: --junit (did you mean '--json'?)"),
+        (("--max-examples", "3"), "unrecognized arguments: --max-examples (did you mean '--examples'?)"),
+        (("--timeout", "3"), "unrecognized arguments: --timeout (did you mean '--patience'?)"),
         (("--limits", "9..5"), "expected --limits as two numbers, such as 1..50; got '9..5'"),
         (("--vary", "list_ordr"), "did you mean 'list_order'?"),
         (("--examples", "0"), "expected --examples above 0"),
