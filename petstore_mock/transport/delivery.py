@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 # Seconds (about) between two pieces of a dribbled body; more below 100 bytes per second.
 _TICK: Final = 0.01
-# A part of an endless body of JSON. To HEAD no part is sent: then the seconds between two looks at the connection.
+# A part of an endless body of JSON.
 _ENDLESS: Final = b",0" * 8192
-_PAUSE: Final = 0.05
 # A response that nobody requested, and the end of an idle connection (RFC 9110 §15.5.9).
 _SURPLUS: Final = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{"surplus":true}'
 _IDLE_408: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -118,6 +117,10 @@ class Waiting:
         self._stall("hang", b"")
 
     def stall_body(self, response: Response, after: int) -> None:
+        if self._head.bodiless:
+            # A response to HEAD has no body that could stall.
+            self._whole("no body", response)
+            return
         wire, body = self._framed(response)
         self._sent = True
         self._stall("stalled", wire + body[: max(0, min(after, len(body) - 1))])
@@ -148,10 +151,11 @@ class Waiting:
         form = replace(response.wire_format, until_close=True)
         head = Head(200, (("Content-Type", "application/json"),))
         wire, _ = self._framed(Response(head, b"", response.date, form))
+        if self._head.bodiless:
+            self._cut("no body", wire)
+            return
         self._sent = True
-        self._connection.send(wire)
-        if not self._head.bodiless:
-            self._connection.send(b"[0")
+        self._connection.send(wire + b"[0")
         self._go_on()
 
     def interim(self, response: Response, status: int, times: int) -> None:
@@ -201,9 +205,9 @@ class Waiting:
         connection = self._connection
         is_open = not (self._ended or connection.transport.is_closing())
         if is_open and connection.writable.is_set():
-            connection.send(b"" if self._head.bodiless else _ENDLESS)
+            connection.send(_ENDLESS)
         if is_open:
-            self._timer = connection.loop.call_later(_PAUSE if self._head.bodiless else 0, self._go_on)
+            self._timer = connection.loop.call_later(0, self._go_on)
 
     def _cut(self, outcome: str, sent: bytes) -> None:
         """Send part of a response, and end the connection."""
