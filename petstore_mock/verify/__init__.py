@@ -101,9 +101,13 @@ def _checked_fields(headers: Mapping[str, str], secret_headers: Collection[str])
     for name, value in fields.items():
         is_right = is_field(name, value) and name.lower() not in {*OWN_FIELDS, "transfer-encoding", "connection"}
         require(is_right, "a valid header field except Connection, Transfer-Encoding and verify's own", header=name)
-    known = {name.lower() for name in fields}
-    for name in secret_headers:
-        require(name.lower() in known, "the name of a header field that headers has", secret_header=name)
+    unknown = {name.lower() for name in secret_headers} - {name.lower() for name in fields}
+    if unknown:
+        # The name may hold the value: whoever passes both together does not want to see them here.
+        refuse(
+            "expected the names of header fields that headers has as secret_headers; got a text that is no such name: "
+            "pass the name there, and the name with its value as a header"
+        )
     return fields
 
 
