@@ -110,11 +110,10 @@ class RemoteDoor:
             try:
                 return connection.send(request, timeout=_TIMEOUT)
             except FailedError as error:
-                refuse(
-                    f"expected a stub of petstore-mock at {self.root}; got no whole response: {error}. Start it with "
-                    "'petstore-mock serve', and wait for it with 'petstore-mock ready'. For https://, set "
-                    "SSL_CERT_FILE to the file that serve --tls-ca-out wrote"
-                )
+                advice = "Start it with 'petstore-mock serve', and wait for it with 'petstore-mock ready'"
+                if self.root.startswith("https:"):
+                    advice += ". Set SSL_CERT_FILE to the file that serve --tls-ca-out wrote"
+                refuse(f"expected a stub of petstore-mock at {self.root}; got no whole response: {error}. {advice}")
 
 
 def _result(verb: Verb, response: Response) -> Json:

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import re
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,16 @@ NO_ADDRESSES: list[Any] = [
     *("", "127.0.0.1:8080", "ftp://127.0.0.1", None, 8080, "http://", "http://127.0.0.1:99999", "http://[::1"),
     *("http://:80", "http://user@", b"http://a"),
 ]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_advice_about_certificates_is_for_https_only(scheme: str) -> None:
+    with socket.socket() as unused:
+        # No service listens on it.
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(PetStoreMockError, match=r"got no whole response: .*Start it with") as refused:
+            connect(f"{scheme}://127.0.0.1:{unused.getsockname()[1]}")
+    assert ("SSL_CERT_FILE" in str(refused.value)) is (scheme == "https")
 
 
 def test_an_invalid_address_or_name_is_refused(stub: PetStoreMock) -> None:
