@@ -96,6 +96,7 @@ class AdaptedClient:
         self.tasks_left: list[str] = []  # the tasks that still run after the close, in words
         self.lost: list[str] = []  # the errors of tasks that no caller can catch, in words
         self._task: asyncio.Task[Any] | None = None  # of the latest call
+        self._outlasting = weakref.WeakSet[asyncio.Task[Any]]()  # the tasks that outlasted the call that started them
         self.loop_thread = 0  # the identifier of the loop's thread, as the system knows it
         made = self._made(make_client, petstore)
         self.client: Any = made
@@ -222,6 +223,7 @@ class AdaptedClient:
         """Note the tasks that still run, and end the loop."""
         if self._loop is not None:
             self.tasks_left = self._on_loop(_tasks_that_go_on())
+            self.lost += _errors_nobody_retrieved(self._outlasting)
             self._end_loop()
             self._thread.join(_ENDS)
 
@@ -281,6 +283,7 @@ class AdaptedClient:
             return _Ends(error)
         finally:
             begun = asyncio.all_tasks() - before
+            self._outlasting.update(begun)
             if begun and not self.tasks_go_on:
                 _, going_on = await asyncio.wait(begun, timeout=_MOMENT)
                 self.tasks_go_on = bool(going_on)
@@ -338,9 +341,21 @@ def _is_stream(value: object) -> TypeGuard[AsyncIterable[Any]]:
 
 def _keep_lost(lost: list[str], _: object, context: dict[str, Any]) -> None:
     """Keep the error of a task that nobody retrieved, if it is of the client's own code."""
-    error, task = context.get("exception"), context.get("future")
-    if isinstance(error, Exception) and isinstance(task, asyncio.Task) and own_place(error.__traceback__):
+    error = context.get("exception")
+    if isinstance(context.get("future"), asyncio.Task) and _is_of_client(error):
         lost.append(raised(error))
+
+
+def _errors_nobody_retrieved(tasks: Iterable[asyncio.Task[Any]]) -> list[str]:
+    """Return the errors that asyncio reports only when the tasks are garbage-collected, which may be much later."""
+    # asyncio has no public name for this.
+    unretrieved = [task for task in tasks if getattr(task, "_log_traceback", False)]
+    errors = [task.exception() for task in unretrieved]
+    return [raised(error) for error in errors if _is_of_client(error)]
+
+
+def _is_of_client(error: object) -> TypeGuard[Exception]:
+    return isinstance(error, Exception) and bool(own_place(error.__traceback__))
 
 
 async def _tasks_that_go_on() -> list[str]:

@@ -6,9 +6,11 @@ that these have. Objects of libraries are left out, because the author of a clie
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import gc
 import sys
+import threading
 from collections import deque
 from types import FrameType, MethodType
 from typing import TYPE_CHECKING, Any, Final
@@ -69,7 +71,17 @@ class Growth:
 
     def _measured(self) -> dict[str, int]:
         waiting = [("client", self._client), *_homes(type(self._client), self._test)]
-        return {name: len(held) for name, held in _containers(waiting)}
+        return {name: _size(held) for name, held in _containers(waiting)}
+
+
+def _size(held: Collection[Any]) -> int:
+    """Return the number of items without the threads and tasks that still run: these need their place."""
+    return len(held) - sum(map(_runs, _items(held)))
+
+
+def _runs(item: object) -> bool:
+    is_thread = isinstance(item, threading.Thread) and item.is_alive()
+    return is_thread or (isinstance(item, asyncio.Future) and not item.done())
 
 
 def _homes(kind: type, test: str) -> list[tuple[str, Any]]:

@@ -81,6 +81,10 @@ def is_interrupted(petstore: PetStoreMock, client: Any) -> None:
         client.list_pets()
 
 
+def misses_once(_: PetStoreMock, client: Any) -> None:
+    client.get_pet(404)
+
+
 def repeats(petstore: PetStoreMock, client: Any) -> None:
     rex = petstore.seed(name="Rex", categoryId=1)
     for _ in range(27):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import http.client
 import os
 import re
@@ -19,6 +20,22 @@ from tests.clients import buggy_asking, buggy_living, buggy_reading, lives_kept,
 from tests.clients.correct import CORRECT, ApiError, HttpClientPets
 from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
+
+
+class ReportsInAnOldTask(lives_kept.ReportsInATask):
+    """Fails in a task that no quick collection of garbage reaches."""
+
+    async def aclose(self) -> None:
+        for _ in range(3):
+            gc.collect()
+        await super().aclose()
+
+
+class ReadsForLong(ReadsMuchLater):
+    """Correct: its threads still run after many further calls."""
+
+    pause = 0.5
+
 
 FOUND: dict[str, list[tuple[type, Story]]] = {
     "key_only_in_authorization": [
@@ -81,7 +98,11 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.OneIdempotencyKey, stories.creates_between_lists),
         (lives_shown.SlowAfterAnOutage, stories.recovers),
     ],
-    "errors_reach_callers": [(lives_shown.DestructorFails, lists), (lives_shown.RefreshFails, lists)],
+    "errors_reach_callers": [
+        (lives_shown.DestructorFails, lists),
+        (lives_shown.RefreshFails, lists),
+        (ReportsInAnOldTask, stories.misses_once),
+    ],
     "outcome_fits_response": [
         (buggy_reading.NothingForMissing, misses),
         (buggy_reading.FoundInTheFirstPage, finds),
@@ -202,6 +223,11 @@ def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
                 for story in (lists, creates, misses, *stories.LIVES, end):
                     story(petstore, watched)
         petstore.reset()
+
+
+def test_threads_that_still_run_are_no_growth_of_memory() -> None:
+    with PetStoreMock() as petstore, watch(maker_of(ReadsForLong), petstore) as watched:
+        stories.repeats(petstore, watched)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
