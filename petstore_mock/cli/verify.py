@@ -118,5 +118,5 @@ def _key(options: Namespace) -> str:
         key: str | None = options.api_key
         return key or refuse("expected an API key; pass --api-key-env with the name of a variable that holds it")
     # Whoever passes the key itself as the name does not want to see it here.
-    name = variable if variable.isupper() and variable.isidentifier() else "that --api-key-env names"
+    name = variable if variable.isupper() else "that --api-key-env names"
     return os.environ.get(variable) or refuse(f"expected a key in the variable {name}; it is empty or not set")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from petstore_mock.checks import Finding
     from petstore_mock.checks.scenario import Scenario
     from petstore_mock.stateful.example import Example
+    from petstore_mock.stateful.run import Options
 
 _INDENT: Final = "    "
 _REQUESTS: Final = 15  # the number of the latest requests in the report
@@ -229,13 +230,7 @@ def _given(example: Example, *, is_led: bool) -> list[str]:
     named = [check.name for check in options.checks]
     if options.retries is not None:
         named.append(f"checks.{options.retries!r}.check")
-    arguments = ["quiet=True"]
-    if options.methods:
-        arguments.append("methods=methods")
-    if options.classifier is not classify_exception:
-        arguments.append("classify=classify")
-    if options.read_pet is not read_pet:
-        arguments.append("read_pet=read_pet")
+    arguments = ["quiet=True", *(f"{name}={name}" for name in _passed(options))]
     if named:
         arguments.append(f"checks=[*checks.CHECKS.values(), {', '.join(named)}]")
     if is_led:
@@ -247,6 +242,18 @@ def _given(example: Example, *, is_led: bool) -> list[str]:
     if run.ignore:
         arguments.append(f"ignore={sorted(run.ignore)!r}")
     return arguments
+
+
+def _passed(options: Options) -> dict[str, object]:
+    """Return the arguments of ``check_client`` that ``checks.watched`` has too, and that are not the defaults."""
+    passed: dict[str, object] = {}
+    if options.methods:
+        passed["methods"] = options.methods
+    if options.classifier is not classify_exception:
+        passed["classify"] = options.classifier
+    if options.read_pet is not read_pet:
+        passed["read_pet"] = options.read_pet
+    return passed
 
 
 def _with(managers: Sequence[str]) -> list[str]:
@@ -264,13 +271,7 @@ def _imports(example: Example, names: set[str], *, has_seed: bool) -> tuple[str,
     lines.append(f"from petstore_mock import {', '.join(sorted(own))}")
     if scenario.environment not in {None, "ipv6"}:
         lines.append("from petstore_mock.stateful import environment")
-    objects: dict[str, object] = {"make_client": options.make_client}
-    if options.classifier is not classify_exception:
-        objects["classify"] = options.classifier
-    if options.read_pet is not read_pet:
-        objects["read_pet"] = options.read_pet
-    if options.methods:
-        objects["methods"] = options.methods
+    objects = {"make_client": options.make_client, **_passed(options)}
     objects |= {name: step for name, step in example.run.steps.items() if name in names}
     objects |= {check.name: check.look for check in options.checks}
     imports = [_import(name, value) for name, value in objects.items()]

@@ -260,8 +260,7 @@ class CheckReport:
             gaps += [f"{name}={value} {count}" for value, count in counts.items()]
         never = [f"{name}={'/'.join(alternatives)}" for name, alternatives in self.never_shown.items()]
         lines = {name: _counted(counts) for name, counts in self.answers.items()}
-        lines["gaps"] = ", ".join(gaps) or "none differed"
-        lines["gaps never shown"] = ", ".join(never)
+        lines |= {"gaps": ", ".join(gaps) or "none differed", "gaps never shown": ", ".join(never)}
         lines["faults"] = _counted(self.faults) or "none"
         lines |= {coverage.subject: str(coverage) for coverage in self.coverage}
         return lines | {

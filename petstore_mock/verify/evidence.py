@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     # A choice: empty if the register does not have it, None if the exchange shows none.
     Choice = str | None
     Read = Callable[[Seen, History], Choice]
-    ReadGap = Callable[[Gap, Seen, History], Choice]
 
 _UNKNOWN_FIELD: Final = "noSuchField"
 _ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four have a given order by chance in 1 of 24 cases

@@ -87,7 +87,6 @@ class Phase(IntEnum):
     CHANGES = auto()
     ODD_CHANGES = auto()  # after the plain ones: a 404 for an odd change must not make the animal look absent
     REMOVES = auto()
-    AFTER_REMOVES = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,6 @@ CHANGES: Final = tuple(operation for operation in EVERY if operation.does.keeps 
 REMOVES: Final = tuple(operation for operation in EVERY if operation.does.ends)
 BY_ID: Final = tuple(operation for operation in EVERY if operation.identifier is not None)
 WITH_BODY: Final = tuple(operation for operation in EVERY if operation.body is not None)
-COMMITS: Final = tuple(operation for operation in EVERY if operation.commits)
 
 SUCCESSES: Final = tuple(sorted({operation.success for operation in EVERY} | {200, 201, 204}))
 # Mutants that change requests have no statuses.
