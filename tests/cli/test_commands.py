@@ -93,7 +93,7 @@ DASHES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("openapi", "--server", "-x"), "'-x'"),
     (("verify", "http://127.0.0.1:9/v1", "--api-key", "-k", "--rate", "0"), "rate=0"),
     (("verify", "http://127.0.0.1:9/v1", "--header", "-x", "--api-key", "k"), "without a colon"),
-    (("verify", "http://127.0.0.1:9/v1", "--api-key-env", "-x"), "the variable -x"),
+    (("verify", "http://127.0.0.1:9/v1", "--api-key-env", "-x"), "the variable that --api-key-env names"),
     (("learn", "http://127.0.0.1:9/v1", "-o", "-x.toml", "--plan"), "got --output"),
     (("serve", "--control-token", "--port", "1"), "--control-token: expected one argument"),
     (("serve", "--control-token"), "--control-token: expected one argument"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import io
 import json
 import socket
@@ -418,6 +419,49 @@ def forbid_absent(turn: Turn) -> None:
         turn.refuse(403)
 
 
+def answer_absent(turn: Turn) -> None:
+    if turn.name == "get" and turn.status == 404:
+        turn.respond(200, {"data": None})
+
+
+def show_page(turn: Turn) -> None:
+    if turn.status == 404:
+        turn.body, turn.media_type = b"<html><title>Error 404</title></html>", "text/html"
+
+
+def forbid_without_key(turn: Turn) -> None:
+    if turn.status == 401:
+        turn.refuse(403)
+
+
+def create_with_200(turn: Turn) -> None:
+    if turn.name == "create" and turn.status == 201:
+        turn.status = 200
+
+
+def repeat_the_first(turn: Turn) -> None:
+    if turn.name == "list" and turn.status == 200 and len(turn.document) > 2:
+        turn.document[-1] = turn.document[0]
+
+
+def write_absent_as_null(turn: Turn) -> None:
+    for pet in turn.pets:
+        pet.setdefault("status", None)
+
+
+def call_it_plain_text(turn: Turn) -> None:
+    if turn.status == 200:
+        turn.media_type = "text/plain; charset=utf-8"
+
+
+def without_wide_characters(name: str) -> str:
+    return "".join(character if ord(character) < 0x10000 else "?" for character in name)
+
+
+def as_a_double(value: int) -> int:
+    return int(float(value))
+
+
 REPORTED: dict[str, tuple[str, Change, str]] = {
     "the limit comes before the filter": (
         "4.1-limit-and-status",
@@ -450,6 +494,55 @@ REPORTED: dict[str, tuple[str, Change, str]] = {
         forbid_absent,
         "https://github.com/aws/aws-cli/issues/2041",
     ),
+    "an absent animal is 200": (
+        "4.3-absent",
+        answer_absent,
+        "https://github.com/miLibris/flask-rest-jsonapi/issues/184",
+    ),
+    "an absent animal is a page": ("7-404-error", show_page, "https://github.com/d2iq-archive/marathon/issues/176"),
+    "a request without a key is 403": (
+        "5-missing-key",
+        forbid_without_key,
+        "https://github.com/fastapi/fastapi/issues/2026",
+    ),
+    "a create is 200": ("4.2-created", create_with_200, "https://github.com/zetonteam/zeton_django/issues/194"),
+    "a list has an animal twice": (
+        "2-id-unique",
+        repeat_the_first,
+        "https://github.com/opendatadiscovery/odd-platform/issues/400",
+    ),
+    "an absent field is null": (
+        "2-pet-status",
+        write_absent_as_null,
+        "https://github.com/open-education-api/specification/issues/394",
+    ),
+    "a success is plain text": ("1-media-type", call_it_plain_text, "https://github.com/google/cadvisor/issues/281"),
+    "ids are texts": ("2-pet-id", in_pets("id", str), "https://github.com/grokability/snipe-it/issues/3802"),
+    "integers are doubles": (
+        "2-category-int64",
+        in_pets("categoryId", as_a_double),
+        "https://github.com/StarRocks/mcp-server-starrocks/issues/36",
+    ),
+    "blanks at the ends are lost": (
+        "2-name-echoed",
+        in_pets("name", str.strip),
+        "https://github.com/encode/django-rest-framework/issues/2517",
+    ),
+    "names have at most 255 characters": (
+        "2-name-echoed",
+        in_pets("name", lambda name: name[:255]),
+        "https://github.com/balderdashy/sails/issues/4401",
+    ),
+    "names are escaped for HTML": (
+        "2-name-html",
+        in_pets("name", html.escape),
+        "https://github.com/SuiteCRM/SuiteCRM/issues/8101",
+    ),
+    "emoji are question marks": (
+        "2-name-text",
+        in_pets("name", without_wide_characters),
+        "https://github.com/BerkeAras/WorkGroup/issues/37",
+    ),
 }
 
 
@@ -473,11 +566,38 @@ def with_fractions(turn: Turn) -> None:
         document.update({name: change(value) for name, value in document.items()})
 
 
+def name_the_charset(turn: Turn) -> None:
+    turn.media_type = "application/json; charset=utf-8"
+
+
+def reverse(turn: Turn) -> None:
+    if turn.name == "list" and turn.status == 200:
+        turn.document.reverse()
+
+
+def explain_errors(turn: Turn) -> None:
+    if turn.status >= 400 and turn.document is not None:
+        turn.document["trace"] = "0af7651916cd43dd"
+
+
+def say_more_of_animals(turn: Turn) -> None:
+    for pet in turn.pets:
+        pet["tags"] = []
+
+
 # Services near them that keep the contract.
 TWINS: dict[str, tuple[Change, Refuses | None]] = {
     "pages are short": (short_pages, None),
     "names of digits are refused": (nothing, refuse_zeros),
     "integers are written as 1.0": (with_fractions, None),
+    "the media type has a charset": (name_the_charset, None),
+    "lists are in another order": (reverse, None),
+    "errors have further fields": (explain_errors, None),
+    "animals have further fields": (say_more_of_animals, None),
+    "emoji are refused": (nothing, refuses_names(lambda name: name == without_wide_characters(name))),
+    "long names are refused": (nothing, refuses_names(lambda name: len(name) <= 255)),
+    "names with blanks at their ends are refused": (nothing, refuses_names(lambda name: name == name.strip())),
+    "markup is refused": (nothing, refuses_names(lambda name: name == html.escape(name))),
     "the body ends with a line break": (
         lambda turn: setattr(turn, "body", json.dumps(turn.document).encode() + b"\r\n"),
         None,
