@@ -154,3 +154,14 @@ def test_inconsistent_service_is_called_so_in_the_learned_file() -> None:
         verdict = ask(url, petstore.api_key)
     assert verdict.gaps["malformed_pet_id"].kind == "contradictory"
     assert "# malformed_pet_id: inconsistent: not_found (" in verdict.to_toml()
+
+
+def test_header_of_a_cache_is_named_as_the_likely_cause_of_a_contradiction() -> None:
+    def repeat_a_former_response(turn: Turn) -> None:
+        if turn.name == "get" and turn.status == 200:
+            turn.document["categoryId"] += 1
+            turn.fields.append(("Age", "30"))
+
+    with changed(repeat_a_former_response) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert "as in other responses (Age: 30: a cache may be the cause)" in " ".join(str(verdict).split())
