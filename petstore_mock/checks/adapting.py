@@ -36,6 +36,7 @@ Methods = Mapping[str, str | Callable[..., Any]]
 
 _LOOK: Final = 0.1  # seconds after which a waiting thread notices an interrupt
 _ENDS: Final = 1.0  # seconds that a loop may take to end
+_NOTICES: Final = 0.005  # seconds in which a loop looks at its connections
 _MOMENT: Final = 0.1  # seconds that tasks may take to end after a call or a close
 
 
@@ -197,9 +198,11 @@ class AdaptedClient:
         return self.client.pooled if isinstance(self.client, ElsewhereClient) else 0
 
     def notice(self) -> None:
-        """Let a client in another process notice that the service closed its connections."""
+        """Let a client in another process, or on an event loop, notice that the service closed its connections."""
         if isinstance(self.client, ElsewhereClient):
             self.client.notice()
+        elif self._loop is not None:
+            self._on_loop(asyncio.sleep(_NOTICES))
 
     def abandon(self) -> None:
         """Leave a client of which a call never ended."""

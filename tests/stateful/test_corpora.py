@@ -70,8 +70,9 @@ def test_a_bug_is_found_and_its_pasted_test_fails_only_for_the_buggy_client(
         if bug is None and name in BY_THE_CLOCK:
             bug = bug_of(case.make, **case.options)
         assert bug is not None
-        assert ("The bug needs a key" in bug.sentence) is (name in NEED_ODD_KEY)
+        # On a busy computer, a request may end by its timeout, and the bug by another rule.
         if "did not show again" not in bug.sentence:
+            assert ("The bug needs a key" in bug.sentence) is (name in NEED_ODD_KEY)
             tries = 60 if "how the system schedules threads" in bug.sentence else 1
             assert any(raised_by(bug, case.make) is not None for _ in range(tries)), bug.test
         assert raised_by(bug, case.correct) is None, bug.test
