@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from json import dumps
-from operator import attrgetter
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
@@ -15,11 +15,10 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.common.suggesting import did_you_mean
-from petstore_mock.common.values import is_integer
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
-from petstore_mock.interface.schemas import parameters, properties
+from petstore_mock.interface.schemas import arguments
 from petstore_mock.interface.strict_json import copy_json, read_integer
 from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
@@ -35,14 +34,15 @@ from petstore_mock.journal.matching import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from petstore_mock.common.values import JsonObject
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.schemas import Schema
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
 
 _SHOWN: Final = 120  # characters of a value in a message
+_MASKS: Final[Mapping[str, Callable[[str, str], str]]] = {"headers": mask_field, "query": mask_parameter}
 _NO_JSON: Final = ": for a body that is not JSON, use the criterion body"
 # The types of Python by the ``type`` of a schema. True is an integer to Python, but not here.
 _PYTHON: Final[Mapping[str, tuple[type, ...]]] = {
@@ -65,21 +65,22 @@ class Criteria:
     """Criteria that a request must meet, by name."""
 
     def __init__(
-        self, asked: Mapping[str, Any], operation: str | None = None, *, before_response: bool = False
+        self, asked: Mapping[str, object], operation: str | None = None, *, before_response: bool = False
     ) -> None:
         self.operation = None if operation is None else require_operation(operation).name
         self.asked = dict(asked)
-        self._general = [name for name in GENERAL if not (before_response and name in _OF_RESPONSE)]
-        self._wanted = {name: self._taken(name, value) for name, value in asked.items()}
+        self._general = _OF_REQUEST if before_response else GENERAL
+        self._wanted = {name: self._checked(name, value) for name, value in asked.items()}
 
-    def _taken(self, name: str, value: Any) -> Any:  # noqa: ANN401  # each criterion checks its own value
-        if name in GENERAL and not _is_argument(name, value):
+    def _checked(self, name: str, value: object) -> object:
+        """Return the value to compare for a criterion, after a check."""
+        if not _means_argument(name, value):
             if name not in self._general:
                 refuse(f"expected criteria of the request, because no response exists yet; got {name}={value!r}")
             return _general_value(name, value)
-        arguments = arguments_of(self.operation)
-        if name not in arguments:
-            names = [*arguments, *(one for one in self._general if one not in arguments)]
+        known = arguments_of(self.operation)
+        if name not in known:
+            names = [*dict.fromkeys([*known, *self._general])]
             whose, hint = self.operation or "a request", did_you_mean(name, [*names, "times"])
             refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
         if value is None:
@@ -130,13 +131,9 @@ class Criteria:
         if name in {"json", "body"}:
             return True
         operation = row_of(exchange)
-        if operation is None or name not in _places(operation):
+        if operation is None or not _means_argument(name, self._wanted[name]):
             return False
-        return self._is_in_body(name, operation)
-
-    def _is_in_body(self, name: str, operation: Operation) -> bool:
-        is_http_status = name in GENERAL and is_integer(self._wanted[name])
-        return _places(operation)[name] == "body" and not is_http_status
+        return _places(operation).get(name) == "body"
 
     def _differences(self, exchange: Exchange) -> Iterator[str]:
         if self.operation not in {None, exchange.operation}:
@@ -155,38 +152,39 @@ class Criteria:
 
 def _received(exchange: Exchange, name: str, wanted: object) -> object:
     """Return the value of a request to compare. Raise ValueError with the reason if it has none."""
-    is_argument = wanted is NOT_SENT or name not in GENERAL or _is_argument(name, wanted)
-    return _argument(exchange, name, wanted) if is_argument else GENERAL[name](exchange, wanted)
+    if _means_argument(name, wanted):
+        return _argument(exchange, name, wanted)
+    return GENERAL[name](exchange, wanted)
 
 
 # Arguments of operations
 
 
-def _is_argument(name: str, value: object) -> bool:
-    """Return whether a ``status`` is an argument. A number is the HTTP status."""
-    return name == "status" and (value is None or isinstance(value, str) or is_matcher(value))
+def _means_argument(name: str, value: object) -> bool:
+    """Return whether a criterion is an argument. A ``status`` is, unless it is a number: the HTTP status."""
+    if name != "status":
+        return name not in GENERAL
+    return isinstance(value, (str, NoneType, type(NOT_SENT))) or is_matcher(value)
 
 
 def _places(operation: Operation) -> dict[str, str]:
     """Return where each argument of an operation is sent: ``body``, ``path``, ``query`` or ``header``."""
-    places: dict[str, str] = {parameter.name: parameter.where for parameter in operation.parameters}
-    return places | dict.fromkeys(properties(operation.body) if operation.body else (), "body")
+    places = dict.fromkeys(arguments(operation), "body")
+    for parameter in operation.parameters:
+        places[parameter.name] = parameter.where
+    return places
 
 
 def arguments_of(operation: str | None) -> list[str]:
     """Return the names of the arguments of an operation, or of all operations."""
-    return [*dict.fromkeys(name for one in _operations(operation) for name in _places(one))]
+    names: dict[str, None] = {}
+    for row in _operations(operation):
+        names |= dict.fromkeys(arguments(row))
+    return [*names]
 
 
 def _operations(operation: str | None) -> list[Operation]:
     return [*OPERATIONS.values()] if operation is None else [OPERATIONS[operation]]
-
-
-def _rules(operation: Operation, name: str) -> Schema:
-    """Return the schema of an argument."""
-    if _places(operation)[name] == "body":
-        return properties(operation.body or "")[name]
-    return parameters(operation)[name]
 
 
 def _require_argument(operation: str | None, name: str, value: object) -> None:
@@ -194,18 +192,19 @@ def _require_argument(operation: str | None, name: str, value: object) -> None:
     require_comparable(name, value)
     if is_matcher(value):
         return
-    having = [one for one in _operations(operation) if name in _places(one)]
-    if any(_may_equal(value, _rules(one, name), _places(one)[name]) for one in having):
-        return
-    rules = _rules(having[0], name)
+    rows = [row for row in _operations(operation) if name in arguments(row)]
+    for row in rows:
+        if _may_equal(value, arguments(row)[name], _places(row)[name]):
+            return
+    rules, place = arguments(rows[0])[name], _places(rows[0])[name]
     choices = rules.get("enum")
     if choices and isinstance(value, str):
         names = [*map(str, choices)]
         words, hint = f"one of {', '.join(names)}", did_you_mean(value, names)
     else:
         words, hint = f"a value of type {rules.get('type')}", ""
-    place = "json" if _places(having[0])[name] == "body" else "query or path"
-    refuse(f"expected {name} as {words}; got {describe(value)}{hint}. For an invalid value, use the criterion {place}")
+    other = "json" if place == "body" else "query or path"
+    refuse(f"expected {name} as {words}; got {describe(value)}{hint}. For an invalid value, use the criterion {other}")
 
 
 def _may_equal(value: object, rules: Schema, place: str) -> bool:
@@ -244,8 +243,9 @@ def _argument(exchange: Exchange, name: str, wanted: object) -> object:
     if not is_matcher(wanted):
         wanted_text = wanted if isinstance(wanted, str) else dumps(wanted, default=str)
         return wanted if text == wanted_text else text
-    is_number = is_predicate(wanted) and _rules(operation, name).get("type") == "integer"
-    return _number(text) if is_number else text
+    # A function gets the text of an integer as an integer.
+    reads_number = is_predicate(wanted) and arguments(operation)[name].get("type") == "integer"
+    return read_integer(text) if reads_number and isinstance(text, str) else text
 
 
 def _member(body: object, name: str) -> object:
@@ -254,12 +254,7 @@ def _member(body: object, name: str) -> object:
     return body.get(name, NOT_SENT)
 
 
-def _number(text: object) -> object:
-    """Return the text of a parameter as an integer, if it is one."""
-    return read_integer(text) if isinstance(text, str) else text
-
-
-def _text(exchange: Exchange, operation: Operation, place: str, name: str) -> Any:  # noqa: ANN401
+def _text(exchange: Exchange, operation: Operation, place: str, name: str) -> object:
     """Return the text of a parameter, or that it was not sent."""
     if place == "query":
         return _query(exchange).get(name, NOT_SENT)
@@ -276,7 +271,7 @@ def _joined(values: list[str]) -> object:
 # General criteria
 
 
-def _json(exchange: Exchange, _: object = None) -> Any:  # noqa: ANN401
+def _json(exchange: Exchange, _: object = None) -> Json:
     try:
         return exchange.json()
     except ValueError:
@@ -287,18 +282,22 @@ def _query(exchange: Exchange, _: object = None) -> JsonObject:
     return _parameters(parse_qs(exchange.target.partition("?")[2], keep_blank_values=True))
 
 
-def _parameters(query: Mapping[str, Any]) -> JsonObject:
+def _parameters(query: Mapping[str, object]) -> JsonObject:
     """Return the text of each parameter, or a list for a repeated one."""
     return {name: _parameter(value) for name, value in query.items()}
 
 
-def _parameter(value: Any) -> Any:  # noqa: ANN401  # a text, a list, or a matcher
-    if is_matcher(value):
-        return value
-    items = value if is_array(value) else [value]
-    # A member of an enumeration of texts is a text, and str() shows its name.
-    texts = [item if isinstance(item, str) or is_matcher(item) else str(item) for item in items]
+def _parameter(value: object) -> object:
+    """Return a text or a matcher, or a list of them for a repeated parameter."""
+    if not is_array(value):
+        return _parameter_text(value)
+    texts = [*map(_parameter_text, value)]
     return texts[0] if len(texts) == 1 else texts
+
+
+def _parameter_text(value: object) -> object:
+    # A member of an enumeration of texts is a text, and str() would show its name.
+    return value if isinstance(value, str) or is_matcher(value) else str(value)
 
 
 def _headers(exchange: Exchange, wanted: Mapping[str, object]) -> dict[str, object]:
@@ -328,8 +327,10 @@ def _condition(exchange: Exchange, wanted: object) -> object:
 
 
 def _attribute(name: str) -> Callable[[Exchange, object], object]:
-    read = attrgetter(name)
-    return lambda exchange, _: read(exchange)
+    def read(exchange: Exchange, _: object) -> object:
+        return getattr(exchange, name)
+
+    return read
 
 
 # Each function returns the value to compare; its ValueError says why the request has none.
@@ -344,7 +345,8 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
     "fault": _fault,
     "condition": _condition,
 }
-_OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
+# Those that a request meets before it has a response.
+_OF_REQUEST: Final = [name for name in GENERAL if name not in {"status", "fault", "condition"}]
 # The words and types of a criterion. The last member is the JSON type that the door checks, or None: the door's error
 # would show a key in the value.
 TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
@@ -357,22 +359,24 @@ TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
 }
 
 
-def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
+def _general_value(name: str, value: object) -> object:
     """Return the value of a criterion in the form that ``differences`` compares."""
     may_match = name not in {"status", "query", "headers"}
     if may_match and is_matcher(value):
         require_comparable(name, value)
         return value
-    words, types, _ = TYPES.get(name, ("", (object,), None))
-    given: object = value  # a type checker would narrow the type of ``value`` itself
-    fits = isinstance(given, types) and not (words and isinstance(given, bool))
-    if not fits:
+    if name in TYPES:
+        _require_type(name, value)
+    return _CHECKS[name](name, value) if name in _CHECKS else value
+
+
+def _require_type(name: str, value: object) -> None:
+    words, types, _ = TYPES[name]
+    if isinstance(value, bool) or not isinstance(value, types):
         refuse(f"expected {name} as {words}; got {_show(name, value)}")
-    check = _CHECKS.get(name)
-    return value if check is None else check(name, value)
 
 
-def _json_value(name: str, value: Any) -> Any:  # noqa: ANN401
+def _json_value(name: str, value: object) -> object:
     require_comparable(name, value, _NO_JSON)
     return value if has_matcher(value) else copy_json(value, _NO_JSON.removeprefix(": "))
 
@@ -393,11 +397,11 @@ def _path_value(name: str, value: str) -> str:
     return value
 
 
-def _query_value(name: str, value: Mapping[object, Any]) -> JsonObject:
+def _query_value(name: str, value: Mapping[object, object]) -> JsonObject:
     wanted_parameters: JsonObject = {}
     for parameter, wanted in value.items():
         items = wanted if is_array(wanted) else [wanted]
-        if not isinstance(parameter, str) or any(map(_is_no_parameter, items)):
+        if not isinstance(parameter, str) or not all(map(_is_parameter, items)):
             refuse(f"expected {name} as a mapping of text to text, numbers or lists of them; got {_show(name, value)}")
         require_comparable(name, wanted)
         if wanted is not None:
@@ -405,26 +409,26 @@ def _query_value(name: str, value: Mapping[object, Any]) -> JsonObject:
     return _parameters(wanted_parameters)
 
 
-def _is_no_parameter(value: object) -> bool:
-    return not (value is None or isinstance(value, (str, int, float)) or is_matcher(value))
+def _is_parameter(value: object) -> bool:
+    return isinstance(value, (str, int, float, NoneType)) or is_matcher(value)
 
 
-def _headers_value(name: str, value: Mapping[object, Any]) -> Mapping[object, Any]:
+def _headers_value(name: str, value: Mapping[object, object]) -> Mapping[object, object]:
     for field, wanted in value.items():
-        is_text = isinstance(field, str) and isinstance(wanted, str)
-        is_matched = isinstance(field, str) and is_matcher(wanted)
-        if not (is_text or is_matched):
+        is_text = isinstance(wanted, str) or is_matcher(wanted)
+        if not (isinstance(field, str) and is_text):
             refuse(f"expected {name} as {TYPES[name][0]}; got {_show(name, value)}")
         require_comparable(name, wanted)
     return value
 
 
-def _fault_value(name: str, value: str | None) -> str | None:
-    return None if value is None else one_of(value, REQUEST_KINDS, name)
+def _name_in(known: Iterable[str]) -> Callable[[str, str | None], str | None]:
+    """Return the check of a criterion that is one of the ``known`` names, or None."""
 
+    def check(name: str, value: str | None) -> str | None:
+        return None if value is None else one_of(value, known, name)
 
-def _condition_value(name: str, value: str | None) -> str | None:
-    return None if value is None else one_of(value, CONDITIONS, name)
+    return check
 
 
 _CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
@@ -434,30 +438,33 @@ _CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "query": _query_value,
     "headers": _headers_value,
     "path": _path_value,
-    "fault": _fault_value,
-    "condition": _condition_value,
+    "fault": _name_in(REQUEST_KINDS),
+    "condition": _name_in(CONDITIONS),
 }
 
 
 # Values
 
 
-def _masked(name: str, value: Any) -> Any:  # noqa: ANN401
+def _masked(criterion: str, value: object) -> object:
     """Mask the keys in header fields and parameters."""
-    mask = {"headers": mask_field, "query": mask_parameter}.get(name)
+    mask = _MASKS.get(criterion)
     if mask is None or value is None:
         return value
     if not is_object(value):
         return "***"  # it may be a key
-    return {one: _masked_part(name, str(one), part, mask) for one, part in value.items()}
+    return {name: _masked_part(criterion, str(name), part, mask) for name, part in value.items()}
 
 
 def _masked_part(criterion: str, name: str, value: object, mask: Callable[[str, str], str]) -> object:
     if isinstance(value, str):
         return mask(name, value)
+    if value is NOT_SENT:
+        return value
     # The criteria refuse bytes and lists in a field. The error must not show them, because they may be a key.
-    is_open = mask(name, "text") == "text" and (criterion == "query" or is_matcher(value))
-    return value if is_open or value is NOT_SENT else "***"
+    may_be_key = mask(name, "text") != "text"
+    is_refused = criterion == "headers" and not is_matcher(value)
+    return "***" if may_be_key or is_refused else value
 
 
 def _show(name: str, value: object) -> str:

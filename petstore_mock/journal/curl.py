@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ _NOT_REPEATED: Final = frozenset(
     }
 )
 _GLOB: Final = frozenset("[]{}")
+_BEARER: Final = re.compile(r"bearer \S", re.IGNORECASE)
 
 
 def curl_line(exchange: Exchange) -> str:
@@ -29,11 +31,10 @@ def curl_line(exchange: Exchange) -> str:
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     shown = masked(exchange)
+    options = [*_method(shown), *_headers(shown), *_content(shown), *_target(shown)]
     # `verify` tests a service of its own authority. Its exchanges have connection 0.
     has_own_authority = shown.secure and shown.connection > 0
-    authority = '"$PETSTORE_CA"' if has_own_authority else ""
-    options = [*_method(shown), *_headers(shown), *_content(shown), *_target(shown)]
-    return curl_command(shown.url, options, authority=authority)
+    return curl_command(shown.url, options, authority='"$PETSTORE_CA"' if has_own_authority else "")
 
 
 def curl_command(url: str, options: Iterable[str], *, authority: str = "") -> str:
@@ -52,8 +53,9 @@ def _method(exchange: Exchange) -> list[str]:
     if exchange.method == "HEAD":
         # With -X HEAD, curl waits for a body.
         return ["--head"]
-    is_default = exchange.method == "GET" and not exchange.body
-    return [] if is_default else ["-X", quoted(exchange.method)]
+    if exchange.method == "GET" and not exchange.body:
+        return []
+    return ["-X", quoted(exchange.method)]
 
 
 def _headers(exchange: Exchange) -> list[str]:
@@ -83,19 +85,19 @@ def _target(exchange: Exchange) -> list[str]:
 
 
 def _header(name: str, value: str) -> str:
-    scheme, _, key = value.partition(" ")
-    if name.lower() == "authorization" and scheme.lower() == "bearer" and key and not key[0].isspace():
-        return f'"{name}: {scheme} $PETSTORE_KEY"'
+    if name.lower() == "authorization" and _BEARER.match(value):
+        return f'"{name}: {value.split(maxsplit=1)[0]} $PETSTORE_KEY"'
     # A semicolon makes curl send an empty field.
-    return quoted(f"{name}: {value}" if value else f"{name};")
+    return quoted(f"{name}: {value}") if value else quoted(f"{name};")
 
 
 def _body(exchange: Exchange) -> str:
-    plain = text_of(exchange.body) or ""
-    # If a body begins with @, curl reads it as the name of a file.
-    is_readable = plain.replace("\n", " ").isprintable() and not plain.startswith("@")
-    if plain and is_readable and exchange.body_size <= _LONGEST_BODY:
-        return shlex.quote(plain)
+    plain = text_of(exchange.body)
+    if plain is not None and exchange.body_size <= _LONGEST_BODY:
+        is_printable = plain.replace("\n", " ").isprintable()
+        # If a body begins with @, curl reads it as the name of a file.
+        if is_printable and not plain.startswith("@"):
+            return shlex.quote(plain)
     return f"@body-of-{exchange.body_size}-bytes"
 
 

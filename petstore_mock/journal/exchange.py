@@ -98,9 +98,12 @@ class Exchange:
         self.timestamp = timestamp
 
     def __repr__(self) -> str:
-        operation = "" if self.operation is None else f" {self.operation}"
-        decision = f" ({self.decision})" if self.condition is not None or self.fault is not None else ""
-        return printable(f"<Exchange {self.number} {self.request_line} {self.result}{operation}{decision}>")
+        words = ["<Exchange", f"{self.number}", self.request_line, self.result]
+        if self.operation is not None:
+            words.append(self.operation)
+        if self.condition is not None or self.fault is not None:
+            words.append(f"({self.decision})")
+        return printable(f"{' '.join(words)}>")
 
     def __getstate__(self) -> JsonObject:
         """Return the state of a copy or a pickle, which may leave the process: its keys are masked."""
@@ -187,8 +190,12 @@ class Exchange:
         target = quote(self.request.base_path + self.target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target
-        base = f"http{'s' if self.secure else ''}://{quote(self.request.header('host') or '', safe=':[].-')}"
-        return f"{base if is_base_url(base) else _DEFAULT_BASE}{target if target.startswith('/') else f'/{target}'}"
+        scheme = "https" if self.secure else "http"
+        base = f"{scheme}://{quote(self.request.header('host') or '', safe=':[].-')}"
+        if not is_base_url(base):
+            base = _DEFAULT_BASE
+        separator = "" if target.startswith("/") else "/"
+        return f"{base}{separator}{target}"
 
     # Masking
 
@@ -215,7 +222,9 @@ class Exchange:
 
     @property
     def _gone_out(self) -> Response | None:
-        return None if self.in_flight or not self.sent else self.response
+        if self.in_flight or not self.sent:
+            return None
+        return self.response
 
     @property
     def status(self) -> int | None:
@@ -241,12 +250,16 @@ class Exchange:
         A fault that truncates the response does not shorten this value.
         """
         response = self._gone_out
-        return b"" if response is None or self.method == "HEAD" else response.body
+        if response is None or self.method == "HEAD":
+            return b""
+        return response.body
 
     @property
     def response_size(self) -> int:
         """The size of the response's body, in bytes."""
-        return 0 if self.status is None or self.method == "HEAD" else len(self.response_body) + self.cut_response
+        if self.status is None or self.method == "HEAD":
+            return 0
+        return len(self.response_body) + self.cut_response
 
     @property
     def cut_response_body(self) -> str:
@@ -258,8 +271,10 @@ class Exchange:
     @property
     def result(self) -> str:
         """The status, how the response ended, or both: ``200``, ``reset``, ``200 (truncated)``."""
+        if self.in_flight:
+            return "in flight"
         if self.status is None:
-            return "in flight" if self.in_flight else self.outcome or "no response"
+            return self.outcome or "no response"
         return f"{self.status} ({self.outcome})" if self.outcome else f"{self.status}"
 
     @property
@@ -316,20 +331,23 @@ class Exchange:
     def loss(self) -> str:
         """Say that the fake executed the operation and its response got lost, or return an empty text."""
         is_lost = self.status is None and not self.in_flight
-        return f"{self._done}, but the response was lost" if is_lost and self._done else ""
+        done = self._done
+        return f"{done}, but the response was lost" if is_lost and done else ""
 
     @property
     def _done(self) -> str:
         """What the operation did, in a word; empty if it did not run, or if its effect was not kept."""
-        row = row_of(self) if self.executed else None
-        if row is None:
+        row = row_of(self)
+        if row is None or not self.executed:
             return ""
         return "committed" if row.commits else "executed"
 
     @property
     def decision(self) -> str:
         """The fake's decision in a few words: ``committed, fault reset()``, ``refused, invalid_body (§2)``."""
-        parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
+        parts: list[str] = []
+        if self.delayed_by is not None:
+            parts.append(f"fault {self.delayed_by}")
         if self._done:
             parts.append(self._done)
         if self.condition is not None:
@@ -338,15 +356,15 @@ class Exchange:
             parts.append("response by httpserver")
         if self.why:
             parts.append(self.why)
-        if not parts:
-            parts.append("in flight" if self.in_flight else "responded")
-        return ", ".join(parts)
+        if parts:
+            return ", ".join(parts)
+        return "in flight" if self.in_flight else "responded"
 
 
 def _without_large_value(violation: Violation) -> Violation:
     value = violation.value
-    is_small_text = isinstance(value, str) and len(value) <= _KEPT_VALUES
-    is_large = isinstance(value, (str, list, dict)) and not is_small_text
+    is_large_text = isinstance(value, str) and len(value) > _KEPT_VALUES
+    is_large = is_large_text or isinstance(value, (list, dict))
     return replace(violation, value=Described(violation.received)) if is_large else violation
 
 
@@ -398,6 +416,6 @@ def is_base_url(url: object) -> bool:
     """Return whether ``url`` has an HTTP scheme, a host, no user and no invalid port."""
     with suppress(ValueError):  # brackets without an address, or a port beyond 65535
         parts = urlsplit(str(url))
-        has_address = bool(parts.hostname) and parts.port != 0
-        return parts.scheme in {"http", "https"} and has_address and "@" not in parts.netloc
+        is_http = parts.scheme in {"http", "https"} and "@" not in parts.netloc
+        return is_http and bool(parts.hostname) and parts.port != 0
     return False

@@ -41,8 +41,9 @@ def har_parts(exchanges: Iterable[Exchange], *, indent: int | None = None) -> It
     """Yield the parts of the archive as JSON text. It is too large to be made at once."""
     # The entries are the last member of the document, and empty here.
     before, _, after = dumps(har_document([]), indent=indent).rpartition("[]")
-    depth = 0 if indent is None else 3 * indent
-    line = "" if indent is None else "\n" + " " * depth
+    line, end = "", ""
+    if indent is not None:
+        line, end = "\n" + " " * 3 * indent, "\n" + " " * 2 * indent
     yield f"{before}["
     separator = line
     for exchange in exchanges:
@@ -50,7 +51,6 @@ def har_parts(exchanges: Iterable[Exchange], *, indent: int | None = None) -> It
         # Within texts, JSON escapes the ends of lines.
         yield separator + text.replace("\n", line)
         separator = f",{line}"
-    end = "" if indent is None else "\n" + " " * (depth - indent)
     yield f"{end}]{after}\n"
 
 

@@ -197,9 +197,11 @@ class Journal(Stays):
         """
         while True:
             clears, count = self.clears, self.violation_count  # read first: a new request may extend the list
-            found = [*filter(None, [self._first]), *(one for one in self.kept if one.is_violation)]
-            if len(found) >= count:
-                return found
+            violations = [exchange for exchange in self.kept if exchange.is_violation]
+            if self._first is not None:
+                violations.insert(0, self._first)
+            if len(violations) >= count:
+                return violations
             if clears == self.clears:  # else another thread has cleared the journal in between
                 raise self.lost()
 
@@ -244,10 +246,10 @@ class Journal(Stays):
         __tracebackhide__ = True
         if times is not None:
             _check_count(times, 0)
-        passed, message, found = self.judge(Criteria(criteria, operation), times)
+        passed, message, matching = self.judge(Criteria(criteria, operation), times)
         if not passed:
             raise VerificationError(message)
-        return found
+        return matching
 
     def assert_not_called(
         self,
@@ -267,19 +269,23 @@ class Journal(Stays):
         """Return whether an assertion holds, its message, and the matching requests that the journal keeps."""
         if asked.asked and self.evicted:
             raise self.lost()
-        found = self._matching(asked)
+        matching = self._matching(asked)
         count = self.count_of(asked)
-        claim = asked.claim_of("at least once" if times is None else _times(times))
-        passed = count > 0 if times is None else count == times
-        nearest = not passed and (times is None or count < times)
-        return passed, self._message(claim, count, [] if passed else found, asked, nearest=nearest), found
+        if times is None:
+            claim, is_less = asked.claim_of("at least once"), count == 0
+            passed = not is_less
+        else:
+            claim, is_less = asked.claim_of(_times(times)), count < times
+            passed = count == times
+        shown = [] if passed else matching
+        return passed, self._message(claim, count, shown, asked, nearest=is_less), matching
 
-    def _message(self, claim: str, count: int, found: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
+    def _message(self, claim: str, count: int, shown: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
         """Return the message of an assertion: the claim, the requests that match, and the near misses."""
         lines = [f"{claim}; matching requests: {count} of {self.total}"]
-        if found:
+        if shown:
             lines.append("the journal keeps these:" if self.evicted else "these match:")
-            lines += [f"  {text}" for text in request_lines(found[-2 * _SHOWN :])]
+            lines += [f"  {text}" for text in request_lines(shown[-2 * _SHOWN :])]
         if nearest:
             lines += self._near_misses(asked, has_matches=count > 0)
         return mask_text("\n".join(lines), self._keys())
@@ -287,13 +293,16 @@ class Journal(Stays):
     def _near_misses(self, asked: Criteria, *, has_matches: bool) -> list[str]:
         """Return lines about the requests that differ least from the criteria, and how they differ."""
         differences = {exchange: asked.differences(exchange) for exchange in self.kept}
-        misses = [exchange for exchange, words in differences.items() if words]
+        misses = [exchange for exchange in reversed(differences) if differences[exchange]]
         of_operation = [exchange for exchange in misses if asked.operation in {None, exchange.operation}]
         if of_operation or has_matches:
             misses = of_operation
-        misses.sort(key=lambda exchange: (len(differences[exchange]), -exchange.number))
+        if not misses:
+            return []
+        # Of requests with as many differences, the newest comes first.
+        misses.sort(key=lambda exchange: len(differences[exchange]))
         del misses[_SHOWN:]
-        lines = ["near misses:"] if misses else []
+        lines = ["near misses:"]
         for text, exchange in zip(request_lines(misses), misses, strict=True):
             lines.append(f"  {text}: {'; '.join(differences[exchange])}")
         return lines
@@ -357,13 +366,13 @@ class Journal(Stays):
     def _waited(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:
         """Return the result of a wait that has ended."""
         __tracebackhide__ = True
-        found = self._matching(asked)
-        if len(found) >= times:
-            return found
+        matching = self._matching(asked)
+        if len(matching) >= times:
+            return matching
         if self.evicted:
             raise self.lost()
         claim = f"{asked.claim_of(_times(times))} within {timeout:g} s"
-        raise VerificationError(self._message(claim, len(found), found, asked, nearest=True))
+        raise VerificationError(self._message(claim, len(matching), matching, asked, nearest=True))
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
         """Wait in this thread; the remote journal overrides this and waits at the door."""

@@ -21,8 +21,9 @@ _OPTIONAL: Final = [name for name in properties("Pet") if name not in schema("Pe
 
 def _documented(operation: Operation) -> tuple[str, ...]:
     outcomes = [str(operation.success)]
-    for name in _OPTIONAL if operation.response else ():
-        outcomes += [f"{operation.success} {name} present", f"{operation.success} {name} absent"]
+    if operation.response:
+        for name in _OPTIONAL:
+            outcomes += [f"{operation.success} {name} present", f"{operation.success} {name} absent"]
     return (*outcomes, *map(str, sorted(operation.errors)))
 
 
@@ -44,18 +45,21 @@ def _documented_outcomes(exchange: Exchange) -> list[str]:
     if exchange.fault is not None and exchange.fault.breaks_contract:
         return []
     outcomes = [str(exchange.status)]
-    has_body = bool(exchange.response_body) and not exchange.cut_response
-    if has_body and exchange.status == operation.success:
-        outcomes += [f"{exchange.status} {state}" for state in _states(exchange)]
+    has_whole_body = bool(exchange.response_body) and not exchange.cut_response
+    if has_whole_body and exchange.status == operation.success:
+        outcomes += _outcomes_of_fields(exchange)
     return outcomes
 
 
-def _states(exchange: Exchange) -> list[str]:
-    """Return which optional fields the animals of a success have, such as ``status absent``."""
+def _outcomes_of_fields(exchange: Exchange) -> list[str]:
+    """Return which optional fields the animals of a success have, such as ``200 status absent``."""
     body = loads(exchange.response_body)
     animals = body if is_array(body) else [body]
-    states: list[str] = []
+    outcomes: list[str] = []
     for name in _OPTIONAL:
-        having = {"present" if name in animal else "absent" for animal in animals}
-        states += [f"{name} {state}" for state in sorted(having)]
-    return states
+        having = [name in animal for animal in animals]
+        if not all(having):
+            outcomes.append(f"{exchange.status} {name} absent")
+        if any(having):
+            outcomes.append(f"{exchange.status} {name} present")
+    return outcomes

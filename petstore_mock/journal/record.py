@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs
 
 from petstore_mock.common.dates import iso, moment_of
-from petstore_mock.faults.fault import coerce
+from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
@@ -43,7 +43,6 @@ _OF_VIOLATION: Final[Members] = {
 }
 if TYPE_CHECKING:
     from petstore_mock.common.values import Json, JsonObject
-    from petstore_mock.faults.fault import Fault
     from petstore_mock.interface.conditions import Condition
 
     ViolationData = JsonObject
@@ -58,6 +57,16 @@ def _data(members: Members, original: object) -> JsonObject:
         read = attrgetter(source) if isinstance(source, str) else source
         data[name] = read(original)
     return data
+
+
+def _converted(name: str, convert: Callable[[Any], Json]) -> Callable[[Exchange], Json]:
+    """Return a function that converts an attribute of an exchange, unless it is None."""
+
+    def read(exchange: Exchange) -> Json:
+        value = getattr(exchange, name)
+        return None if value is None else convert(value)
+
+    return read
 
 
 # The ``field`` of a violation that breaks no rule, by the name or subject of its condition; else "request".
@@ -105,34 +114,16 @@ def _base64(content: bytes) -> str | None:
     return None if text_of(content) is not None else b64encode(content).decode("ascii")
 
 
-def _fault(exchange: Exchange) -> str | None:
-    return None if exchange.fault is None else str(exchange.fault)
-
-
-def _fault_data(exchange: Exchange) -> Json:
-    return None if exchange.fault is None else exchange.fault.to_data()
-
-
-def _delayed_by(exchange: Exchange) -> Json:
-    return None if exchange.delayed_by is None else exchange.delayed_by.to_data()
-
-
 def _duration(exchange: Exchange) -> float:
     return round(exchange.duration * 1000, 3)
 
 
-def _condition(exchange: Exchange) -> str | None:
-    return None if exchange.condition is None else exchange.condition.name
-
-
-def _condition_status(exchange: Exchange) -> int | None:
-    return None if exchange.condition is None else exchange.condition.status
-
-
 def _json_of(text: str | None) -> Json:
+    if not text:
+        return None
     try:
-        decode_json((text or "").encode())  # refuses lone surrogates and deep nesting
-        value = loads(text or "")
+        decode_json(text.encode())  # refuses lone surrogates and deep nesting
+        value = loads(text)
         dumps(value, allow_nan=False)  # 1e400 is valid JSON, but becomes infinity
     except (MalformedJsonError, ValueError):
         return None
@@ -146,12 +137,14 @@ def _response_body(exchange: Exchange) -> Json:
 
 
 def _violations(exchange: Exchange) -> list[JsonObject]:
-    condition, broken = exchange.condition, [_data(_OF_VIOLATION, one) for one in exchange.violations]
-    if not broken and condition is not None and condition.violation:
-        field = _FIELD_OF.get(condition.name) or _FIELD_OF.get(condition.subject, "request")
-        found = _data(_OF_VIOLATION, Violation(field, "", "", subject=topic_of(condition.subject, exchange.operation)))
-        broken = [{**found, "section": exchange.section, "message": exchange.reason, "rule": None}]
-    return broken
+    condition = exchange.condition
+    if exchange.violations or condition is None or not condition.violation:
+        return [_data(_OF_VIOLATION, violation) for violation in exchange.violations]
+    # The request broke the contract, but no rule of a schema.
+    field = _FIELD_OF.get(condition.name) or _FIELD_OF.get(condition.subject, "request")
+    violation = Violation(field, "", "", subject=topic_of(condition.subject, exchange.operation))
+    own = {"section": exchange.section, "message": exchange.reason, "rule": None}
+    return [_data(_OF_VIOLATION, violation) | own]
 
 
 # Each function gets an exchange whose keys are masked.
@@ -179,17 +172,17 @@ _OF_EXCHANGE: Final[Members] = {
     "response_size": (int, "response_size"),
     "response_body_cut": (int, "cut_response"),  # bytes of the body that the journal does not keep
     "operation": (str | None, "operation"),
-    "fault": (str | None, _fault),
-    "fault_data": (Any, _fault_data),  # as planned
-    "delayed_by": (Any, _delayed_by),
+    "fault": (str | None, _converted("fault", str)),
+    "fault_data": (Any, _converted("fault", Fault.to_data)),  # as planned
+    "delayed_by": (Any, _converted("delayed_by", Fault.to_data)),
     "executed": (bool, "executed"),
     "outcome": (str | None, "outcome"),
     "duration_ms": (float, _duration),
     "violations": (list[ViolationData], _violations),
     "omitted": (int, "omitted"),
     "expected": (bool, "expected"),
-    "condition": (str | None, _condition),
-    "condition_status": (int | None, _condition_status),
+    "condition": (str | None, _converted("condition", attrgetter("name"))),
+    "condition_status": (int | None, _converted("condition", attrgetter("status"))),
     "detail": (str, "detail"),
     "decision": (str, "decision"),
     "reason": (str, "reason"),
@@ -240,7 +233,8 @@ def from_data(data: ExchangeData) -> Exchange:
     exchange.in_flight = data["state"] == "in flight"
     exchange.duration = data["duration_ms"] / 1000
     exchange.condition = _condition_of(data)
-    exchange.violations = tuple(_violation_of(one) for one in data["violations"] if one["rule"] is not None)
+    broken_rules = [violation for violation in data["violations"] if violation["rule"] is not None]
+    exchange.violations = tuple(map(_violation_of, broken_rules))
     exchange.fault, exchange.delayed_by = _fault_of(data["fault_data"]), _fault_of(data["delayed_by"])
     for name in _KEPT:
         setattr(exchange, name, data[name])
@@ -277,5 +271,5 @@ def _bytes(data: ExchangeData, name: str) -> bytes:
 
 
 def _violation_of(data: ViolationData) -> Violation:
-    found = Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
-    return found if data["value"] is None else replace(found, value=Described(data["value"]))
+    violation = Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
+    return violation if data["value"] is None else replace(violation, value=Described(data["value"]))

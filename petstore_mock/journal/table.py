@@ -70,7 +70,7 @@ def page_parts(title: str, blocks: Iterable[Iterable[str]]) -> Iterator[str]:
 
 def preformatted(text: str) -> str:
     """Return text as HTML that keeps the line breaks."""
-    lines = "\n".join(printable(one.expandtabs()) for one in text.splitlines())
+    lines = "\n".join(printable(line.expandtabs()) for line in text.splitlines())
     return f'<pre tabindex="0">{escape(lines)}</pre>'
 
 

@@ -21,6 +21,7 @@ from petstore_mock.common.refusing import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from petstore_mock.journal.criteria import Criteria
     from petstore_mock.journal.exchange import Exchange
@@ -67,7 +68,7 @@ class Signal(Protocol):
 
 
 class _AsyncioSignal:
-    def __init__(self, loop: Any) -> None:  # noqa: ANN401  # an event loop
+    def __init__(self, loop: Any) -> None:  # noqa: ANN401  # an event loop; this package may not import asyncio
         self._loop = loop
         self._future = loop.create_future()
 
@@ -85,7 +86,7 @@ class _AsyncioSignal:
 
 
 class _TrioSignal:
-    def __init__(self, trio: Any) -> None:  # noqa: ANN401  # the module
+    def __init__(self, trio: ModuleType) -> None:
         self._trio = trio
         self._token = trio.lowlevel.current_trio_token()
         self._event = trio.Event()
@@ -102,34 +103,43 @@ class _TrioSignal:
         self._event = self._trio.Event()
 
 
-def _trio_of_this_task() -> Any:  # noqa: ANN401  # a module that may not be installed
+def _trio_of_this_task() -> ModuleType | None:
     """Return trio if it runs the code that calls this, else None. Nothing imports it here."""
-    trio: Any = sys.modules.get("trio")
+    trio = sys.modules.get("trio")
+    if trio is None:
+        return None
     try:
         trio.lowlevel.current_task()
-    except (AttributeError, RuntimeError):  # it is not imported, or runs no task in this thread
+    except (AttributeError, RuntimeError):  # it is only half imported, or runs no task in this thread
         return None
     return trio
 
 
-def _asyncio_of_this_task() -> Any:  # noqa: ANN401  # as above
-    """Return asyncio if it runs the code that calls this, else None."""
-    asyncio: Any = sys.modules.get("asyncio")
-    try:
-        # Playwright's synchronous tests have a loop without a task.
-        task = asyncio.current_task()
-    except (AttributeError, RuntimeError):  # it is not imported, or no loop runs in this thread
+def _loop_of_this_task() -> Any:  # noqa: ANN401  # as above
+    """Return the event loop of asyncio if it runs the code that calls this in a task, else None."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
         return None
-    return None if task is None else asyncio
+    try:
+        task: Any = asyncio.current_task()
+    except (AttributeError, RuntimeError):  # it is only half imported, or no loop runs in this thread
+        return None
+    # Playwright's synchronous tests have a loop without a task. A task knows its loop, and tests replace the public
+    # functions of asyncio that return it.
+    return None if task is None else task.get_loop()
 
 
 def refuse_in_a_task() -> None:
     """Refuse a call that would block the event loop of asyncio or trio."""
-    is_trio = _trio_of_this_task() is not None
-    if is_trio or _asyncio_of_this_task() is not None:
+    runner = ""
+    if _trio_of_this_task() is not None:
+        runner = "trio"
+    elif _loop_of_this_task() is not None:
+        runner = "asyncio"
+    if runner:
         refuse(
-            f"expected wait_for() outside an event loop, which it would block; {'trio' if is_trio else 'asyncio'} "
-            "runs in this thread: await journal.wait_for_async(...) instead"
+            f"expected wait_for() outside an event loop, which it would block; {runner} runs in this thread: "
+            "await journal.wait_for_async(...) instead"
         )
 
 
@@ -138,11 +148,10 @@ def signal_of_this_task() -> Signal:
     trio = _trio_of_this_task()
     if trio is not None:
         return _TrioSignal(trio)
-    asyncio = _asyncio_of_this_task()
-    if asyncio is None:
+    loop = _loop_of_this_task()
+    if loop is None:
         refuse("expected wait_for_async() in a task of asyncio, trio or anyio; got another event loop")
-    # Tests replace public functions of asyncio, and a task knows its loop.
-    return _AsyncioSignal(asyncio.current_task().get_loop())
+    return _AsyncioSignal(loop)
 
 
 # Deadlines
