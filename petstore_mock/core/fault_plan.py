@@ -33,9 +33,7 @@ Point = CommitPoint | Literal["handshake"]  # a handshake fault meets a connecti
 _SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
 _KEPT: Final = 1_000  # faults, including spent ones
 _COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if operation.commits]
-_DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
-
-
+_DECLARED: Final = frozenset[int]().union(*(operation.statuses for operation in OPERATIONS.values()))
 # The operations whose success has no body. A fault that damages the body of a response can't meet them.
 _WITHOUT_BODY: Final = frozenset(operation.name for operation in OPERATIONS.values() if operation.response is None)
 
@@ -49,8 +47,10 @@ def _declaring(fault: Fault) -> list[str]:
 
 def operations_of(fault: Fault) -> list[str]:
     """Return the operations that can meet each part of ``fault``."""
-    needs_body = any(part.damages_body for part in fault.parts)
-    return [name for name in _declaring(fault) if not (needs_body and name in _WITHOUT_BODY)]
+    names = _declaring(fault)
+    if any(part.damages_body for part in fault.parts):
+        return [name for name in names if name not in _WITHOUT_BODY]
+    return names
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
@@ -84,8 +84,8 @@ class FaultHandle(Stays):
 
     def __post_init__(self) -> None:
         self._check_values()
-        is_read_only = self.on is not None and not require_operation(self.on).commits
-        if is_read_only and self.at == "after_commit":
+        commits = self.on is None or require_operation(self.on).commits
+        if self.at == "after_commit" and not commits:
             refuse(f"expected a fault on {in_words(_COMMITTING)} for after_commit; got {self.on}, which is read-only")
         if self.fault.parts[0].row.meets_handshakes:
             self._check_handshake()
@@ -99,37 +99,38 @@ class FaultHandle(Stays):
             self._criteria = Criteria(self.where, self.on, before_response=True)
 
     def _check_values(self) -> None:
-        when, where = self.when, self.where
-        counts = self.times is None or (is_integer(self.times) and self.times >= 1)
-        require(counts, "a whole number of at least 1, or none", times=self.times)
+        when: object = self.when
+        if self.times is not None:
+            is_count = is_integer(self.times) and self.times >= 1
+            require(is_count, "a whole number of at least 1, or none", times=self.times)
         require(is_integer(self.after) and self.after >= 0, "a whole number of at least 0", after=self.after)
         is_share = is_number(self.probability) and 0 < self.probability <= 1
         require(is_share, "a probability above 0 and at most 1", probability=self.probability)
         one_of(self.at, get_args(CommitPoint), "commit point")
-        plain = when is None or callable(when)
-        words = "a non-async function of an ApiRequest"
-        require(plain and not iscoroutinefunction(when), words, when=when)
-        words = "a mapping of criteria, such as {'name': 'Rex'}"
-        require(where is None or is_object(where), words, where=where)
+        if when is not None:
+            is_plain = callable(when) and not iscoroutinefunction(when)
+            require(is_plain, "a non-async function of an ApiRequest", when=when)
+        if self.where is not None:
+            require(is_object(self.where), "a mapping of criteria, such as {'name': 'Rex'}", where=self.where)
 
     def _check_handshake(self) -> None:
         """Refuse what a fault of a handshake can't have."""
-        given = {"on": self.on, "when": self.when, "where": self.where, "at": self.at}
+        values = {"on": self.on, "when": self.when, "where": self.where, "at": self.at}
         words = f"no 'on', 'when', 'where' or 'at' with {self.fault}, which meets a connection before any request"
-        left = {name: value for name, value in given.items() if value not in (None, "before_commit")}
-        require(not left, words, **left)
+        wrong = {name: value for name, value in values.items() if value not in (None, "before_commit")}
+        require(not wrong, words, **wrong)
 
     def _check_declared(self) -> None:
         """Refuse a status that the interface declares only for other operations (§7)."""
-        asked = _COMMITTING if self.at == "after_commit" else [*OPERATIONS]
-        if self.on is not None:
-            asked = [self.on]
+        met = {self.on}
+        if self.on is None:
+            met = {*_COMMITTING} if self.at == "after_commit" else {*OPERATIONS}
         for part in self.fault.parts:
             if part.damages_body and self.on in _WITHOUT_BODY:
                 advice = "use a fault that loses the response, such as reset"
                 refuse(f"expected a fault that {self.on} can meet: its success has no body; got {part}: {advice}")
             declared = _declaring(part)
-            if not set(asked) <= set(declared):
+            if not met <= {*declared}:
                 whose = self.on or "every operation"
                 got = f"got {whose}: set 'on' to one of these, or set 'off_contract'"
                 refuse(f"expected a fault on {in_words(declared)} for status {part.status} (§7); {got}")
@@ -165,7 +166,7 @@ class FaultHandle(Stays):
 
     def __exit__(self, kind: object, *_: object) -> None:
         is_unfired = self.is_unfired
-        self.cancel(required=is_unfired and kind is not None)
+        self.cancel(required=kind is not None)
         if is_unfired and kind is None:
             __tracebackhide__ = True
             raise VerificationError(f"{self.shortfall()} within its block: {self.why_not()}")
@@ -196,14 +197,18 @@ class FaultHandle(Stays):
             with self.plan.lock:
                 self.over = True
                 stays = required and self.is_unfired  # as a problem
-                self.plan.every = [one for one in self.plan.every if one is not self or stays]
+                if not stays:
+                    self.plan.every = [handle for handle in self.plan.every if handle is not self]
 
     def why_not(self) -> str:
         """Return the reasons why it has not fired as often as planned, as text."""
         what, met = ("connection", "met") if self.at == "handshake" else ("request", "matched")
-        none = f"no further {what}" if self.hits else f"no {what}"
-        passes = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
-        return "; ".join(filter(None, [*passes, self._last_miss])) or f"{none} {met} it"
+        reasons = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
+        if self._last_miss:
+            reasons.append(self._last_miss)
+        if reasons:
+            return "; ".join(reasons)
+        return f"no further {what} {met} it" if self.hits else f"no {what} {met} it"
 
     def to_data(self) -> Json:
         """Return the fault and its state as a JSON value, without the function of ``when=``."""
@@ -235,12 +240,12 @@ class FaultHandle(Stays):
 
     def _misses(self, exchange: Exchange | None) -> list[str]:
         """Return why a request does not match; empty for a connection."""
-        if exchange is None:
-            return []
-        differences = [] if self._criteria is None else self._criteria.differences(exchange)
-        if differences or self.when is None or self.when(exchange.request):
+        differences: list[str] = []
+        if exchange is not None and self._criteria is not None:
+            differences = self._criteria.differences(exchange)
+        if exchange is None or self.when is None or differences:
             return differences
-        return ["its when= returned a false value"]
+        return [] if self.when(exchange.request) else ["its when= returned a false value"]
 
     def _reason_to_pass(self, part: Fault, exchange: Exchange | None, misses: list[str]) -> str:
         """Return why a request or a connection does not meet ``part``; empty if it may."""
@@ -282,7 +287,8 @@ class FaultPlan:
         with self.lock:
             self._planned += 1
             handle.plan, handle.id = self, self._planned
-            self.every = [*(self.every if len(self.every) < _KEPT else self.in_force), handle]
+            others = self.every if len(self.every) < _KEPT else self.in_force
+            self.every = [*others, handle]
             return handle
 
     def pass_by(self, operation: str | None, why: str) -> None:

@@ -36,7 +36,8 @@ def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -
     mutant.change(turn)
     is_same_request = turn.given == given and turn.sent == request.body
     # A request with a refused key stays as it is, unless the mutant accepts the key.
-    if turn.refused_key == refused_key and (refused_key or is_same_request):
+    stays = is_same_request or refused_key
+    if turn.refused_key == refused_key and stays:
         return request, refused_key
     exchange.mutant = mutant.name
     return _with_parameters(replace(request, body=turn.sent), turn, given), turn.refused_key
@@ -58,7 +59,9 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
     """Change a response, unless a fault of the test has broken it already."""
     fault = exchange.fault
     is_broken = fault is not None and fault.breaks_contract
-    turn = None if is_broken or not mutant.statuses else _turn(world, mutant, exchange.request)
+    if is_broken or not mutant.statuses:
+        return
+    turn = _turn(world, mutant, exchange.request)
     if turn is not None:
         _change_response(world, mutant, exchange, response, turn)
 

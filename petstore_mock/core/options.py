@@ -14,9 +14,10 @@ A name has several rows if its value differs between places. ``OPTIONS`` has the
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -47,6 +48,7 @@ _COUNT: Final = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)
 _YES: Final = ("true", "yes", "on", "1")
 _NO: Final = ("false", "no", "off", "0")
 FLAG_WORDS: Final = "true or false, yes or no, on or off, 1 or 0"
+_LOG_FORMATS: Final = ("text", "json")
 
 
 class WorldOptions(TypedDict, total=False):
@@ -77,33 +79,51 @@ class Start(NamedTuple):
 # Checks: each takes a value from Python or JSON, and returns the value that the program uses
 
 
-def _check(accepts: Callable[[Any], bool], words: str) -> Callable[[str, Any], Any]:
-    def check(name: str, value: Any) -> Any:  # noqa: ANN401  # checks take whatever a test passes
-        require(accepts(value), words, **{name: value})
+Check = Callable[[str, Any], object]
+
+
+def _instance(kind: type, words: str) -> Check:
+    def check(name: str, value: object) -> object:
+        require(isinstance(value, kind), words, **{name: value})
         return value
 
     return check
 
 
-def _any(_: str, value: Any) -> Any:  # noqa: ANN401  # the code that uses the value checks it
+def _whole(words: str, least: float = -math.inf, most: float = math.inf) -> Check:
+    def check(name: str, value: object) -> object:
+        require(is_integer(value) and least <= value <= most, words, **{name: value})
+        return value
+
+    return check
+
+
+def _seconds(name: str, value: object) -> object:
+    if value is not None:
+        require(is_number(value) and value > 0, "a positive number of seconds", **{name: value})
     return value
 
 
-def _one_of(kind: str, texts: tuple[str, ...]) -> Callable[[str, Any], str]:
-    return lambda _, value: one_of(value, texts, kind)
+def _any(_: str, value: object) -> object:
+    """Return a value that the code checks where it uses it."""
+    return value
 
 
-def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401
+def _log_format(_: str, value: object) -> str:
+    return one_of(value, _LOG_FORMATS, "format")
+
+
+def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401  # moment_of() checks its type
     return None if value is None else moment_of(value, name)
 
 
-def _behaviour(_: str, value: Any) -> Behaviour:  # noqa: ANN401
+def _behaviour(_: str, value: object) -> Behaviour:
     from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # an unused plugin must not load the gaps
 
     return as_behaviour(value)
 
 
-def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
+def _mutant(_: str, value: object) -> object:
     if value is None:
         return value
     from petstore_mock.core.mutants import mutants  # noqa: PLC0415  # as above
@@ -117,11 +137,10 @@ def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
 _READ_LATER: Final[tuple[type, ...]] = (int, str, PathLike)
 
 
-def _seed(_: str, value: Any) -> Any:  # noqa: ANN401
+def _seed(_: str, value: object) -> object:
     """Return the animals of an iterable as a list. Each world reads them again, and a generator can be read once."""
-    if value is None or isinstance(value, _READ_LATER):
-        return cast("Any", value)
-    return read_animals(value)
+    is_read_later = value is None or issubclass(type(value), _READ_LATER)
+    return value if is_read_later else read_animals(value)
 
 
 def read_animals(pets: object) -> list[object]:
@@ -142,11 +161,13 @@ def read_animals(pets: object) -> list[object]:
 
 def checked_keys(_: str, keys: tuple[object, ...]) -> tuple[str, ...]:
     """Return the fixed keys of a world. The error does not show them."""
-    texts = tuple(key for key in keys if isinstance(key, str) and KEY_TEXT.fullmatch(key))
-    if len(texts) < len(keys):
-        refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
+    texts: list[str] = []
+    for key in keys:
+        if not isinstance(key, str) or KEY_TEXT.fullmatch(key) is None:
+            refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
+        texts.append(key)
     require(len({*texts}) == len(texts), "each API key once", keys=len(texts))
-    return texts
+    return tuple(texts)
 
 
 def _date(name: str, value: str) -> str:
@@ -163,13 +184,18 @@ def _address(name: str, value: str) -> str:
     return value.rstrip("/").removesuffix(BASE_PATH)
 
 
-def _origins(name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401  # a text of a setting, or an iterable
+def _origins(name: str, value: object) -> tuple[str, ...]:
+    """Return the origins of an iterable, or of the text of a setting."""
     from petstore_mock.http.cors import ANY, check_origin  # noqa: PLC0415  # an unused plugin must not load the responses
 
-    texts: Sequence[Any] = value.replace(",", " ").split() if isinstance(value, str) else value
-    is_texts = is_array(texts) and all(isinstance(text, str) for text in texts)
-    require(is_texts, "an origin, or a list of origins", **{name: value})
-    return tuple(text if text == ANY else check_origin(name, text) for text in texts)
+    origins = value.replace(",", " ").split() if isinstance(value, str) else value
+    if not is_array(origins):
+        refuse(f"expected an origin, or a list of origins; got {name}={shown(value)}")
+    for origin in origins:
+        require(isinstance(origin, str), "an origin, or a list of origins", **{name: value})
+        if origin != ANY:
+            check_origin(name, origin)
+    return tuple(origins)
 
 
 def _choices(name: str, texts: tuple[str, ...]) -> Mapping[str, str]:
@@ -227,7 +253,7 @@ class Option:
     words: str
     places: str
     default: Any = None
-    check: Callable[[str, Any], Any] = _any
+    check: Check = _any
     parse: Callable[[str], Any] = str
     schema: Mapping[str, Any] | None = None
     alternatives: tuple[str, ...] = ()
@@ -243,15 +269,12 @@ class Option:
         return isinstance(self.default, tuple)
 
 
-_FLAG: Final = _check(lambda value: isinstance(value, bool), "True or False")
-_TEXT: Final = _check(lambda value: isinstance(value, str), "text")
-_WHOLE: Final = _check(is_integer, "a whole number")
-_PORT: Final = _check(lambda value: is_integer(value) and 0 <= value <= 65535, "a port from 0 to 65535")
-_WORLDS: Final = _check(lambda value: is_integer(value) and value >= 0, "a number of worlds of at least 0")
-_REQUESTS: Final = _check(lambda value: is_integer(value) and value >= 1, "a number of requests of at least 1")
-_SECONDS: Final = _check(
-    lambda value: value is None or (is_number(value) and value > 0), "a positive number of seconds"
-)
+_FLAG: Final = _instance(bool, "True or False")
+_TEXT: Final = _instance(str, "text")
+_WHOLE: Final = _whole("a whole number")
+_PORT: Final = _whole("a port from 0 to 65535", 0, 65535)
+_WORLDS: Final = _whole("a number of worlds of at least 0", 0)
+_REQUESTS: Final = _whole("a number of requests of at least 1", 1)
 
 _TEXT_OR_NULL: Final = {"type": ["string", "null"]}
 _KEY_RULES: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
@@ -384,7 +407,7 @@ _ROWS: Final = (
         "world_ttl",
         "End a world at /w/NAME after this many seconds without a request",
         "serve",
-        check=_SECONDS,
+        check=_seconds,
         parse=seconds_of,
         metavar="SECONDS",
         group=_WORLD_LIMITS,
@@ -482,8 +505,8 @@ _ROWS: Final = (
         "The format of the output",
         "serve",
         default="text",
-        check=_one_of("format", ("text", "json")),
-        alternatives=("text", "json"),
+        check=_log_format,
+        alternatives=_LOG_FORMATS,
         group=_LOG,
     ),
     # The pytest plugin
@@ -561,8 +584,8 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
     """Return ``base`` with one test's options that are set. ``gaps`` override its behaviour, ``seed`` adds animals."""
-    given = {name: value for name, value in own.items() if value is not None}
-    gaps, added = given.pop("gaps", {}), given.pop("seed", None)
-    values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}
-    behaviour: Behaviour = values.pop("behaviour", base.behaviour)
-    return base._replace(added=added, behaviour=behaviour.replace(gaps) if gaps else behaviour, **values)
+    chosen = {name: value for name, value in own.items() if value is not None}
+    gaps, added = chosen.pop("gaps", {}), chosen.pop("seed", None)
+    values: dict[str, Any] = {name: OPTIONS[name].check(name, value) for name, value in chosen.items()}
+    start = base._replace(added=added, **values)
+    return start._replace(behaviour=start.behaviour.replace(gaps)) if gaps else start

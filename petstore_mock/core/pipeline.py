@@ -191,17 +191,18 @@ def success(call: Call, content: bytes | None = None, fields: ResponseFields = (
 
 def list_pets(call: Call) -> Response:
     """Return at most ``limit`` animals that match the filters (§4.1)."""
-    route, store, chosen = call.route, call.world.store, call.world.store.rules.policies
+    route, store, policies = call.route, call.world.store, call.world.store.rules.policies
     limit = route.arguments["limit"]
     ids = store.ids(route.filters)
     if store.hidden:
         ids = [pet_id for pet_id in ids if not store.hides(pet_id)]
-    most = chosen.page_fill(limit)
-    page = chosen.list_order(ids, most, store, store.random)
+    most = policies.page_fill(limit)
+    page = policies.list_order(ids, most, store, store.random)
     fields: ResponseFields = ()
-    if chosen.paging_headers is not None:
+    if policies.paging_headers is not None:
         request = call.exchange.request
-        given = tuple((one.parameter.name, one.value) for one in route.filters if one.parameter.where == "query")
+        in_query = [chosen for chosen in route.filters if chosen.parameter.where == "query"]
+        given = tuple((chosen.parameter.name, chosen.value) for chosen in in_query)
         page_facts = ListPage(
             operation=call.operation,
             base_path=request.base_path,
@@ -211,23 +212,28 @@ def list_pets(call: Call) -> Response:
             most=most,
             total=len(ids),
         )
-        fields = chosen.paging_headers(page_facts)
+        fields = policies.paging_headers(page_facts)
     return success(call, store.page(page), fields)
 
 
 def create_pet(call: Call) -> Response:
     """Create an animal, and return it with its assigned id (§4.2)."""
-    store, chosen, pet_id = call.world.store, call.world.store.rules.policies, call.world.store.free_id()
+    store, policies, pet_id = call.world.store, call.world.store.rules.policies, call.world.store.free_id()
     pet = {"id": pet_id, **(call.body or {})}
     for field, gap in OMITTED.items():
-        instead = choice_of(chosen, gap.name)
+        instead = choice_of(policies, gap.name)
         if instead is not None:
             pet.setdefault(field, instead)
-    content = store.put(pet) if call.commit else encode_json(pet)
-    if call.commit and chosen.visibility:
-        store.hide(pet_id, chosen.visibility)
-    location = chosen.location_header
-    return success(call, content, () if location is None else location(call.exchange.request.base_path, pet_id))
+    if call.commit:
+        content = store.put(pet)
+        if policies.visibility:
+            store.hide(pet_id, policies.visibility)
+    else:
+        content = encode_json(pet)
+    fields: ResponseFields = ()
+    if policies.location_header is not None:
+        fields = policies.location_header(call.exchange.request.base_path, pet_id)
+    return success(call, content, fields)
 
 
 def get_pet(call: Call) -> Response | Refusal:
@@ -327,7 +333,9 @@ def _resume(call: Call) -> Response | Deferred:
     """Continue after a delay, unless a reset or a restore has replaced the state in the meantime."""
 
     def respond(world: World, exchange: Exchange) -> Response | Deferred:
-        return _commit(call) if world.pending is call.pending else refused(world, exchange, Refusal("released"))
+        if world.pending is call.pending:
+            return _commit(call)
+        return refused(world, exchange, Refusal("released"))
 
     with call.world.lock:
         return _finished(call.world, call.exchange, respond)
@@ -364,8 +372,10 @@ def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred
 def _fault_response(call: Call, fault: Fault) -> Response:
     """Return the response of a fault, with the fault's own body or the interface's Error (§2)."""
     condition, store = condition_of_status(fault.status or 500), call.world.store
-    fields: ResponseFields = (("Allow", call.route.allow),) if condition.status == 405 else ()  # RFC 9110 §15.5.6
-    if condition.status == 404:  # the operation's own 404 has these fields too
+    fields: ResponseFields = ()
+    if condition.status == 405:
+        fields = (("Allow", call.route.allow),)  # RFC 9110 §15.5.6
+    elif condition.status == 404:  # the operation's own 404 has these fields too
         fields = store.rules.policies.deprecation_headers(call.operation.removed_at)
     if fault.body is not None or condition.status in BODILESS_STATUSES:
         response = _render(store, condition.status, None, (*condition.fields, *fields))

@@ -66,6 +66,14 @@ class Lost(NamedTuple):
     note: str = ""
 
 
+class _Generation(NamedTuple):
+    """A state of a world, from one reset to the next."""
+
+    world: World
+    number: int
+    owner: str | None
+
+
 class Worlds:
     """The worlds behind one listener. Each request gets the response of its world."""
 
@@ -166,11 +174,13 @@ class Worlds:
         if self.host.ttl is None:
             return []
         due = perf_counter() - self.host.ttl
+        ended: list[str] = []
         with self.lock:
-            over = {name: one for name, one in self.named.items() if one.asked < due and not one.visitors}
-            for world in over.values():
-                self.end(world)
-        return [*over]
+            for name, world in tuple(self.named.items()):
+                if world.asked < due and not world.visitors:
+                    self.end(world)
+                    ended.append(name)
+        return ended
 
     @contextmanager
     def visiting(self, world: World) -> Generator[None]:
@@ -194,9 +204,9 @@ class Worlds:
         with world.lock:
             if key is not None and key not in world.keys:
                 # Its world may have ended in the meantime.
-                found, _ = self.resolve(request)
-                if isinstance(found, Lost):
-                    return self._turn_away(routed, found)
+                present_world, _ = self.resolve(request)
+                if isinstance(present_world, Lost):
+                    return self._turn_away(routed, present_world)
             return pipeline.handle(world, routed)
 
     def resolve(self, request: ApiRequest) -> tuple[World | Lost, ApiRequest]:
@@ -215,12 +225,12 @@ class Worlds:
     def _at_root(self, request: ApiRequest) -> World | Lost:
         key = request.fields.bearer[0] or ""
         holders = self.host.by_key.get(key, [])
-        if holders:
-            return holders[0] if len(holders) == 1 else self.current
+        if len(holders) == 1:
+            return holders[0]
         owner = self.host.retired.get(key)
-        if owner is None:
+        if holders or owner is None:
             return self.current
-        present = any(one.owner == owner for one in self.at_root)
+        present = any(world.owner == owner for world in self.at_root)
         return Lost(Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}"), owner)
 
     def _at_address(self, request: ApiRequest) -> World | Lost:
@@ -234,9 +244,10 @@ class Worlds:
         if f"/w/{name}" in self.host.retired:
             words = f"its client still sends requests; stop the client of {called} before its world ends"
             return Lost(Refusal("ended_world", detail=words), name)
-        way = f"make it with PUT {cut(request.mount, 100)}{DOOR_PATH}/world"
-        way = way if self.host.has_door else f"the control door, which makes worlds, is {CLOSED}"
-        return Lost(Refusal("unknown_world", detail=f"there is no world {called}: {way}"), None)
+        advice = f"the control door, which makes worlds, is {CLOSED}"
+        if self.host.has_door:
+            advice = f"make it with PUT {cut(request.mount, 100)}{DOOR_PATH}/world"
+        return Lost(Refusal("unknown_world", detail=f"there is no world {called}: {advice}"), None)
 
     def _turn_away(self, request: ApiRequest, lost: Lost) -> Response:
         """Refuse a request that no journal records. If it has an owner, record it as a leak."""
@@ -245,8 +256,9 @@ class Worlds:
             response = pipeline.refused(world, Exchange(0, None, request, 0.0), lost.refusal)
         response = self.host.cors.opened(request, response)
         if lost.owner is not None:
-            line = request_line(request.method, request.target, request.credentials)
-            line = line if request.method != "-" else "a request without a readable head"
+            line = "a request without a readable head"
+            if request.method != "-":
+                line = request_line(request.method, request.target, request.credentials)
             by_key = lost.refusal.condition == "retired_key"
             leak = Leak(world=lost.owner, request=line + lost.note, status=response.status, by_key=by_key)
             self.leaks.append(leak)
@@ -272,23 +284,26 @@ class Worlds:
                 return 0
             if route.refusal is not None and routed.header("expect") is not None:
                 return 0  # other clients send the body anyway, and its violations belong to the same response
-            return 0 if route.operation.body is not None and validate_head(rules, routed) else limit
+            if route.operation.body is not None and validate_head(rules, routed):
+                return 0
+            return limit
 
-    def generation(self) -> tuple[World, int, str | None]:
+    def generation(self) -> _Generation:
         """Return a token for the state of the current world, which gets requests without a key."""
         world = self.current
-        return world, world.generation, world.owner
+        return _Generation(world, world.generation, world.owner)
 
-    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: Any = None) -> Response:  # noqa: ANN401
+    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         """Refuse an incomplete or malformed request. Without a key it belongs to the world in which it began."""
         refusal = Refusal(condition, detail=detail)
         world, routed = self.resolve(request)
         if isinstance(world, Lost):
             return self._turn_away(routed, world)
-        if generation is not None and not routed.mount and routed.fields.bearer[0] not in world.keys:
-            world, number, owner = generation
-            if world.generation != number:
-                return self._turn_away(routed, Lost(refusal, owner, f" ({condition})"))
+        has_own_world = routed.mount or routed.fields.bearer[0] in world.keys
+        if isinstance(generation, _Generation) and not has_own_world:
+            world = generation.world
+            if world.generation != generation.number:
+                return self._turn_away(routed, Lost(refusal, generation.owner, f" ({condition})"))
         return pipeline.refuse(world, refusal, routed)
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
@@ -297,9 +312,11 @@ class Worlds:
 
     def connection_opened(self) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets. The connection belongs to the current world."""
+        if not self.host.tls:
+            return None
         world = self.current
         with world.lock:
-            fault = world.plan.choose("handshake", None, world.store.random) if self.host.tls else None
+            fault = world.plan.choose("handshake", None, world.store.random)
         return None if fault is None else TlsPlan(fault.kind, world.pending)
 
     def handshake_failed(self, reason: str) -> None:
@@ -313,12 +330,12 @@ def _below_address(request: ApiRequest, root_path: str) -> ApiRequest:
     """Return a request to ``/w/NAME`` as its world sees it: the prefix is its ``mount``."""
     path, mark, query = request.target.partition("?")
     _, prefix, segment, *rest = path.split("/", 3)
-    below = rest[0] if rest else ""
-    target = f"/{below}{mark}{query}"
+    target = f"/{''.join(rest)}{mark}{query}"
     return moved(request, root_path, f"/{prefix}/{segment}", target)
 
 
 def whose(owner: str, *, present: bool) -> str:
     """Return a text that names the owner of a retired key and says how to fix its client."""
-    name = "an earlier world of this test" if present and owner != NOBODY else owner
-    return f"{name}, which has ended; a client of wider scope needs a fixed key: set petstore_api_key"
+    if present and owner != NOBODY:
+        owner = "an earlier world of this test"
+    return f"{owner}, which has ended; a client of wider scope needs a fixed key: set petstore_api_key"

@@ -49,7 +49,7 @@ _VIOLATION_WEIGHT: Final = 800
 _KEPT_BODIES: Final = 256  # tests create the same few animals
 _KEPT_SIZE: Final = 512  # characters of method and target, or bytes of a body; the caches keep nothing longer
 # The names of all header parameters. Usually there are none, and then a route depends on method and target alone.
-_IN_HEADER: Final = tuple(dict.fromkeys(one.name for row in OPERATIONS.values() for one in row.parameters_in("header")))
+_IN_HEADER: Final = {parameter.name: None for row in OPERATIONS.values() for parameter in row.parameters_in("header")}
 _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
 BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 
@@ -100,7 +100,9 @@ class Rules:
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
         # The functions that rewrite a JSON body. Usually there are none.
-        self.rewrites = [one for one in (chosen.extra_response_fields, chosen.json_style) if one is not None]
+        self.rewrites = [
+            rewrite for rewrite in (chosen.extra_response_fields, chosen.json_style) if rewrite is not None
+        ]
         self.kept_routes = SizedCache[tuple[str, str], Route](_KEPT_ROUTES, largest=_KEPT_ROUTES // 16)
 
     def route(self, method: str, target: str, fields: Fields = NO_FIELDS) -> Route:
@@ -121,13 +123,13 @@ class Rules:
         problem = _problem_of(method, target, segments)
         if problem is not None:
             return problem
-        found = row_at(segments or ())
+        match = row_at(segments or ())
         path, _, query = target.partition("?")
-        if found is None:
+        if match is None:
             # The Content-Length of HEAD must be that of GET (RFC 9110 §8.6).
             shown = "GET" if method == "HEAD" else method
             return _no_route(self._unknown_path(shown, path), f"{shown} {cut(path, 200)}; {_path_hint(path)}")
-        row, in_path = found
+        row, in_path = match
         operation = row.operations.get(method)
         if operation is not None:
             return self._validated(operation, row.allow, {**in_path, **dict(in_header)}, query)
@@ -145,14 +147,14 @@ class Rules:
 
     # Parameters
 
-    def _validated(self, operation: Operation, allow: str, given: Mapping[str, str], query: str) -> Route:
+    def _validated(self, operation: Operation, allow: str, other_texts: Mapping[str, str], query: str) -> Route:
         """Return a route with the values of the parameters, or with the refusal of wrong ones.
 
-        ``given`` has the texts of the parameters in the path and the header.
+        ``other_texts`` are those of the parameters in the path and the header.
         """
         route, condition = Route(operation, allow=allow), "invalid_query"
         in_query, violations = self._read_query(operation, query)
-        texts = {**given, **in_query}
+        texts = {**other_texts, **in_query}
         for parameter in operation.parameters:
             value, broken = self._value_of(operation, parameter, texts.get(parameter.name))
             if broken and parameter.where == "path":
@@ -171,12 +173,12 @@ class Rules:
     def _value_of(self, operation: Operation, parameter: Parameter, text: str | None) -> tuple[Any, list[Violation]]:
         """Return the value of a parameter, or its default, and its violations. ``text`` is None if it was not sent."""
         rules = schemas.parameters(operation)[parameter.name]
+        value, broken = None, list[Violation]()
         if text is not None:
             value, broken = self._read(parameter, text, rules)
-            return (rules.get("default") if value is None else value), broken
-        if parameter.name in schemas.schema(operation.parameters_schema).get("required", ()):
-            return None, [Violation(parameter.place, "required", "is required and missing")]
-        return rules.get("default"), []
+        elif parameter.name in schemas.schema(operation.parameters_schema).get("required", ()):
+            broken = [Violation(parameter.place, "required", "is required and missing")]
+        return (rules.get("default") if value is None else value), broken
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
         """Return a parameter's value and violations. A gap may replace an invalid value. None means no value."""
@@ -197,11 +199,13 @@ class Rules:
         names = [parameter.name for parameter in operation.query_parameters]
         texts: dict[str, str] = {}
         for name in names:
-            given = values.get(name, [])
-            text = self.policies.repeated_query(given) if len(given) > 1 else "".join(given)
+            repeated = values.get(name)
+            if repeated is None:
+                continue
+            text = self.policies.repeated_query(repeated) if len(repeated) > 1 else repeated[0]
             if text is None:
-                violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
-            elif given:
+                violations.append(Violation(f"query.{name}", "unique", "must be given only once", repeated))
+            else:
                 texts[name] = text
         unknown = [name for name in values if name not in names]
         if unknown and self.policies.unknown_query:
@@ -246,12 +250,12 @@ def _add_argument(route: Route, parameter: Parameter, value: Json) -> None:
 
 def _header_texts(fields: Fields) -> HeaderTexts:
     """Return the texts of header parameters, repeated ones joined by a comma (RFC 9110 §5.2)."""
-    found: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     for name in _IN_HEADER:
         values = fields.by_name.get(name.lower().encode())
         if values is not None:
-            found.append((name, b", ".join(values).decode("latin-1")))
-    return tuple(found)
+            texts.append((name, b", ".join(values).decode("latin-1")))
+    return tuple(texts)
 
 
 @lru_cache(maxsize=512)
@@ -305,9 +309,9 @@ def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
         return Refusal("content_coding", detail=f"got Content-Encoding {coding[:80]!r}")
     condition = rules.policies.media_type
     if condition is not None and not request.fields.is_json:
-        given = request.header("content-type")
-        came = "got no Content-Type" if given is None else f"got Content-Type {given[:80]!r}"
-        return Refusal(condition, detail=came)
+        media_type = request.header("content-type")
+        got = "no Content-Type" if media_type is None else f"Content-Type {media_type[:80]!r}"
+        return Refusal(condition, detail=f"got {got}")
     if request.oversized:
         return Refusal("body_too_large", detail=f"the limit is {rules.policies.body_limit} bytes")
     return None
@@ -320,9 +324,11 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
         return invalid
     decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__
     body = validate_head(rules, request) or decode(rules, content, operation.name, operation.body)
-    if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
-        return invalid or body
-    return replace(invalid, violations=invalid.violations.plus(body.violations))
+    if invalid is None:
+        return body
+    if isinstance(body, Refusal) and body.condition == "invalid_body":
+        return replace(invalid, violations=invalid.violations.plus(body.violations))
+    return invalid
 
 
 @lru_cache(maxsize=_KEPT_BODIES)
@@ -337,7 +343,7 @@ def _decode(rules: Rules, content: bytes, operation: str, schema: str) -> Body |
     broken = repeated if rules.policies.duplicate_member else Violations()
     if not schemas.is_valid(schema)(value):
         broken = broken.plus(schemas.violations(schemas.schema(schema), value, "body"))
-    broken += _broken_by_gaps(rules, document, schema, {one.path for one in broken})
+    broken += _broken_by_gaps(rules, document, schema, {violation.path for violation in broken})
     if broken:
         return Refusal("invalid_body", broken.about(operation))
     return {name: document[name] for name in schemas.properties(schema) if name in document}
@@ -345,15 +351,15 @@ def _decode(rules: Rules, content: bytes, operation: str, schema: str) -> Body |
 
 def _broken_by_gaps(rules: Rules, document: Body, schema: str, wrong: Container[str]) -> Violations:
     """Return the violations of rules that the behaviour adds for a field, such as a longest name."""
-    found = Violations()
+    violations = Violations()
     for gap in RULES:
         path, keywords = f"body.{gap.field}", choice_of(rules.policies, gap.name)
         if keywords and gap.field in document and path not in wrong:
             bounds = {**schemas.properties(schema).get(gap.field, {}), **keywords}
             choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
-            broken = schemas.violations(bounds, document[gap.field], path)
-            found += [replace(one, expected=f"{one.expected} {choice}") for one in broken]
-    return found
+            for broken in schemas.violations(bounds, document[gap.field], path):
+                violations.append(replace(broken, expected=f"{broken.expected} {choice}"))
+    return violations
 
 
 def _let_pass(rules: Rules, document: JsonObject, schema: str) -> None:

@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from copy import copy
 from datetime import timedelta
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from json import loads
 from os import PathLike
 from random import Random
@@ -53,7 +53,7 @@ _STORE_WEIGHT: Final = 2_000  # bytes of memory
 _ANIMAL_WEIGHT: Final = 250  # bytes of memory besides its text
 _LARGEST_ID: Final = 2**63 - 1
 # The fields that a parameter of the interface filters by.
-_FILTERED: Final = tuple(dict.fromkeys(one.filters_by for row in OPERATIONS.values() for one in row.filters))
+_FILTERED: Final = {parameter.filters_by: None for row in OPERATIONS.values() for parameter in row.filters}
 
 
 class Store:
@@ -85,9 +85,9 @@ class Store:
         vars(other).update(vars(self))
         other._animals = self._animals.copy()
         other._ids = self._ids[:]
-        other._index = {
-            field: {value: ids[:] for value, ids in by_value.items() if ids} for field, by_value in self._index.items()
-        }
+        other._index = {}
+        for field, by_value in self._index.items():
+            other._index[field] = {value: ids[:] for value, ids in by_value.items() if ids}
         other.hidden = self.hidden.copy()
         other._random = copy(self._random)
         other.responses = {}
@@ -153,16 +153,17 @@ class Store:
         """Return the ids that all ``filters`` select, ascending. The caller must not change the list."""
         if not filters:
             return self._ids
-        first, *others = (self._selected(one) for one in filters)
-        return first if not others else sorted(set(first).intersection(*others))
+        first, *others = map(self._selected, filters)
+        return sorted(set(first).intersection(*others)) if others else first
 
-    def _selected(self, one: Filter) -> Sequence[int]:
+    def _selected(self, chosen: Filter) -> Sequence[int]:
         """Return the ids that a filter selects, ascending."""
-        by_value, relation = self._index[one.parameter.filters_by], one.parameter.says
+        field, relation = chosen.parameter.filters_by, chosen.parameter.says
+        by_value = self._index[field]
         if not relation.is_ordered:
-            return by_value.get(one.value, [])
-        order = kind_of(schemas.properties(ANIMAL)[one.parameter.filters_by]).order or str
-        bound = order(one.value)
+            return by_value.get(chosen.value, [])
+        order = kind_of(schemas.properties(ANIMAL)[field]).order or str
+        bound = order(chosen.value)
         fitting = [ids for value, ids in by_value.items() if relation.holds(order(value), bound)]
         return sorted(chain.from_iterable(fitting))
 
@@ -173,7 +174,7 @@ class Store:
     # Visibility
 
     def hide(self, pet_id: int, requests: int) -> None:
-        self.hidden = {one: first for one, first in self.hidden.items() if first > self.turn}
+        self.hidden = {other: first for other, first in self.hidden.items() if first > self.turn}
         self.hidden[pet_id] = self.turn + 1 + requests
 
     def hides(self, pet_id: int) -> bool:
@@ -202,8 +203,7 @@ class Store:
         return content
 
     def remove(self, pet_id: int) -> None:
-        if not is_integer(pet_id) or pet_id not in self._animals:  # 1.0 and True are not identifiers
-            raise _no_animal(pet_id)
+        self._require(pet_id)
         _delete(self._ids, pet_id)
         for field, value in _indexed(loads(self._animals.pop(pet_id))):
             _delete(self._index[field][value], pet_id)
@@ -211,19 +211,22 @@ class Store:
 
     def update(self, pet_id: int, changes: Mapping[str, Any]) -> Pet:
         """Change an animal as another actor would, and return it; None removes a field."""
-        former = self.document(pet_id) if is_integer(pet_id) else None
-        if former is None:
-            raise _no_animal(pet_id)
+        self._require(pet_id)
+        animal: Pet = loads(self._animals[pet_id])
         for name in _ASSIGNED & changes.keys():
-            if changes[name] != former.get(name):
+            if changes[name] != animal.get(name):
                 refuse(f"expected the {name} that was assigned on creation (§2); got {name}={shown(changes[name])}")
-        removed = {name for name in _OPTIONAL & changes.keys() if changes[name] is None}
-        set_fields = {name: value for name, value in changes.items() if name not in removed}
+        set_fields = dict(changes)
+        for name in _OPTIONAL & changes.keys():
+            if changes[name] is None:
+                del set_fields[name]
+                animal.pop(name, None)
         check_animal(set_fields, "update")
-        changed = {**former, **set_fields}
-        for name in removed:
-            changed.pop(name, None)
-        return self._put(changed)
+        return self._put(animal | set_fields)
+
+    def _require(self, pet_id: int) -> None:
+        if not is_integer(pet_id) or pet_id not in self._animals:  # 1.0 and True are not identifiers
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
     def _put(self, document: Mapping[str, Any]) -> Pet:
         ordered = {name: document[name] for name in FIELDS if name in document}
@@ -267,20 +270,22 @@ class Store:
         elif animals is not None:
             self.seed_each(animals, "seed: ")
 
-    def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
-        check_animal(given, "seed")
-        if "id" in given and given["id"] in self._animals:
-            raise ProblemError(f"expected a free id; got id={given['id']}, which is taken", 409)
+    def _add(self, fields: Mapping[str, Any], filled: Iterable[str]) -> Pet:
+        check_animal(fields, "seed")
         number = self.seeded + 1
-        fillers = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
-        assigned = {} if "id" in given else {"id": self.free_id()}
+        animal = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
+        if "id" not in fields:
+            animal["id"] = self.free_id()
+        elif fields["id"] in self._animals:
+            raise ProblemError(f"expected a free id; got id={fields['id']}, which is taken", 409)
         self.seeded = number
-        return self._put({**assigned, **fillers, **given})
+        return self._put({**animal, **fields})
 
 
 def wall_clock() -> float:
     """Return the time, as freezegun or time-machine sets it. The fake ignores a test's own patch of ``time.time``."""
-    now: float = (time if getattr(time.time, "__module__", "") == "freezegun.api" else real).time()
+    is_frozen = getattr(time.time, "__module__", "") == "freezegun.api"
+    now: float = time.time() if is_frozen else real.time()
     return now if EARLIEST <= now < LATEST else float(real.time())
 
 
@@ -293,9 +298,10 @@ def _indexed(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the fields of an animal that parameters filter by, with the value, or with each item of an array."""
     for name in _FILTERED:
         value = document.get(name)
-        if value is not None:
-            for item in dict.fromkeys(value) if is_array(value) else (value,):
-                yield name, item
+        if is_array(value):
+            yield from zip(repeat(name), dict.fromkeys(value))
+        elif value is not None:
+            yield name, value
 
 
 def _insert(ids: list[int], pet_id: int) -> None:
@@ -309,10 +315,6 @@ def _delete(ids: list[int], pet_id: int) -> None:
     del ids[bisect_left(ids, pet_id)]
 
 
-def _no_animal(pet_id: object) -> NotFoundError:
-    return NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
-
-
 def _sample(name: str, number: int) -> Json:
     """Return the sample value of a field for the ``number``-th seeded animal. Free text is unique."""
     samples = FIELDS[name].samples
@@ -321,20 +323,21 @@ def _sample(name: str, number: int) -> Json:
     return kind_of(schemas.properties(ANIMAL)[name]).numbered(value, turn) if turn else value
 
 
-def check_animal(given: Mapping[str, Any], call: str) -> None:
+def check_animal(fields: Mapping[str, Any], call: str) -> None:
     """Refuse unknown fields, and values that Pet.json does not allow."""
-    if not _is_allowed(dict(given)):
+    animal = dict(fields)
+    if not _is_allowed(animal):
         try:
-            broken = schemas.violations(_RULES, dict(given), call)
+            broken = schemas.violations(_RULES, animal, call)
         except ValueError:  # Python refuses to convert such an integer to text
             refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
         if broken:  # the quick check refuses even a valid ``StrEnum`` member
             words = f"expected an animal that Pet.json allows (§2): {broken.in_words()}"
             raise ProblemError(words, 422, broken)
     try:
-        encode_json(dict(given))
+        encode_json(animal)
     except UnicodeEncodeError:
-        refuse(f"expected text that UTF-8 can encode; got {shown(given)}")
+        refuse(f"expected text that UTF-8 can encode; got {shown(fields)}")
 
 
 class AnimalsOfFile(list[Any]):

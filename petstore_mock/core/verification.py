@@ -51,14 +51,16 @@ class Verification:
         __tracebackhide__ = True
         problems = self.report(again=again)
         if problems:
-            cause = next((one.source for one in problems if isinstance(one.source, BaseException)), None)
-            raise error_of([(one.kind, one.text) for one in problems]) from cause
+            causes = [problem.source for problem in problems if isinstance(problem.source, BaseException)]
+            error = error_of([(problem.kind, problem.text) for problem in problems])
+            raise error from next(iter(causes), None)
 
     def report(self, *, again: bool = True) -> list[Problem]:
         """Return the problems and mark them as reported. Problems reported before are included only if ``again``."""
         with self.lock:
             present = self._present()
-            problems = self._kept + (present if again else self._unreported(present))
+            due = present if again else self._unreported(present)
+            problems = self._kept + due
             self._kept = []
             self._reported = {problem.source for problem in present}
         return problems
@@ -76,7 +78,8 @@ class Verification:
 
     def keep_violations(self) -> None:
         """Keep the violations of a journal that is about to be cleared."""
-        self._keep(self._unreported(self._violations()))
+        if self.strict:
+            self._keep(self._unreported(self._violations()))
 
     def _keep(self, problems: list[Problem]) -> None:
         self._kept = [*self._kept, *problems][:_MOST_KEPT]
@@ -86,17 +89,20 @@ class Verification:
 
     def _present(self) -> list[Problem]:
         problems = [Problem("error", _words_of(error), error) for error in self.errors]
-        unfired = [handle for handle in self.plan.every if handle.is_unfired]
-        problems += [Problem("unfired_fault", f"{one.shortfall()}: {one.why_not()}", one) for one in unfired]
+        for handle in self.plan.every:
+            if handle.is_unfired:
+                words = f"{handle.shortfall()}: {handle.why_not()}"
+                problems.append(Problem("unfired_fault", words, handle))
         problems += [Problem("error", text, text) for text in self.expectations()]
-        problems += self._violations()
+        if self.strict:
+            problems += self._violations()
         # A reset may drop a key, so mask it now.
         keys = self.secrets()
         return [replace(problem, text=mask_text(problem.text, keys)) for problem in problems]
 
     def _violations(self) -> list[Problem]:
         try:
-            violations = self.journal.violations if self.strict else []
+            violations = self.journal.violations
         except PetStoreMockError as lost:  # the journal has evicted some of them
             return [Problem("error", str(lost), self.journal)]
         problems: list[Problem] = []
@@ -108,8 +114,9 @@ class Verification:
 
 
 def _words_of(error: BaseException) -> str:
-    inside = "" if isinstance(error, PetStoreMockError) else f"an exception inside the fake: {type(error).__name__}: "
-    return f"{inside}{error}"
+    if isinstance(error, PetStoreMockError):
+        return str(error)
+    return f"an exception inside the fake: {type(error).__name__}: {error}"
 
 
 class ExpectedViolation(Stays):
@@ -134,17 +141,17 @@ class ExpectedViolation(Stays):
         journal = self._journal
         # A reset restarts the numbers.
         before = self._before if journal.clears == self._clears else 0
-        found = [exchange for exchange in journal.violations if exchange.number > before]
-        matching = [exchange for exchange in found if self._matches(exchange)]
+        violations = [exchange for exchange in journal.violations if exchange.number > before]
+        matching = [exchange for exchange in violations if self._matches(exchange)]
         journal.expect(matching)
         if kind is None and not matching:
-            raise VerificationError(self._claim(found))
+            raise VerificationError(self._claim(violations))
 
-    def _claim(self, found: Sequence[Exchange]) -> str:
+    def _claim(self, violations: Sequence[Exchange]) -> str:
         """Return the message for a block in which only these violations happened."""
         wanted = "" if self._pattern is None else f" that matches {self._pattern!r}"
-        came = "; ".join(f"{exchange.request_line}: {exchange.reason}" for exchange in found)
-        return f"expected a contract violation{wanted} in this block; got {came or 'none'}"
+        words = [f"{exchange.request_line}: {exchange.reason}" for exchange in violations]
+        return f"expected a contract violation{wanted} in this block; got {'; '.join(words) or 'none'}"
 
     def _matches(self, exchange: Exchange) -> bool:
         return self._pattern is None or re.search(self._pattern, _words(exchange)) is not None

@@ -149,7 +149,8 @@ class World:
         self.owner = owner or name  # the test that it belongs to
         self.lock = RLock()  # re-entrant: a `when=` of the test may read the store
         self.keys: dict[str, Key] = {}  # revoked ones too
-        self.journal = Journal(host.keep or (KEPT if name is None else KEPT_REQUESTS), self.secrets)
+        usual_limit = KEPT if name is None else KEPT_REQUESTS
+        self.journal = Journal(host.keep or usual_limit, self.secrets)
         self.journal.listen(lambda exchange: host.announce(self, "request", exchange))
         self.errors: deque[BaseException] = deque(maxlen=_KEPT_ERRORS)  # for the verification
         self.plan = FaultPlan(self.lock, self.errors)
@@ -278,8 +279,9 @@ class World:
     def _give_keys(self) -> None:
         """Give the world the keys of its starting state, or a new key. Retire the keys of its former owner."""
         names = self.start.keys or (self.host.new_key(),)
-        for name in [name for name in self.keys if name not in names]:
-            self._retire(name)
+        for name in tuple(self.keys):
+            if name not in names:
+                self._retire(name)
         for name in names:
             if name not in self.keys:
                 self.add_key(name)
@@ -289,8 +291,14 @@ class World:
     def add_key(self, name: str, expires: float | None = None) -> None:
         self.keys[name] = Key(name, expires)
         self.host.hold(name, self)
-        if len(self.keys) > _KEPT_KEYS and (revoked := [key.name for key in self.keys.values() if key.revoked]):
-            self._retire(revoked[0])
+        if len(self.keys) > _KEPT_KEYS:
+            self._retire_oldest_revoked()
+
+    def _retire_oldest_revoked(self) -> None:
+        for key in self.keys.values():
+            if key.revoked:
+                self._retire(key.name)
+                return
 
     def _retire(self, name: str) -> None:
         del self.keys[name]
@@ -298,14 +306,17 @@ class World:
 
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
-        is_expired = key.expires is not None and self.store.now() >= key.expires
-        return key.revoked or ("expired_key" if is_expired else "")
+        if key.revoked or key.expires is None or self.store.now() < key.expires:
+            return key.revoked
+        return "expired_key"
 
     def refused_key(self, request: ApiRequest) -> str:
         """Return the condition that refuses the key of a request; empty if the key is valid."""
         name, problem = request.fields.bearer
         key = self.keys.get(name or "")
-        return (problem or "unknown_key") if key is None else self.key_problem(key)
+        if key is not None:
+            return self.key_problem(key)
+        return problem or "unknown_key"
 
     def use_key(self, request: ApiRequest) -> None:
         """Count the use of a key. The key that was used first may rotate (gap key_rotation)."""
@@ -313,8 +324,10 @@ class World:
         if name is None or name not in self.keys:  # a mutant accepted it
             return
         store.first_key = store.first_key or name
-        store.first_key_uses += name == store.first_key
-        if rotates is not None and name == store.first_key and rotates(store.first_key_uses + 1):
+        if name != store.first_key:
+            return
+        store.first_key_uses += 1
+        if rotates is not None and rotates(store.first_key_uses + 1):
             self.keys[name] = self.keys[name]._replace(revoked="rotated_key")
 
     def begin(self, request: ApiRequest) -> Exchange:
