@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 from urllib.parse import parse_qs, unquote
@@ -35,6 +36,7 @@ from petstore_mock.verbs.verb import Added, Origin
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.transport.server import Server
     from petstore_mock.verbs.events import EventFeed
 
@@ -42,6 +44,7 @@ _LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a request body: several hundred thousand animals
 _PIECE: Final = 64 * 1024  # characters of a response that are sent at once
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
+_PORT: Final = re.compile(r":[^\]:]*$")  # in a Host field; an address of IPv6 is in brackets
 _ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # a placeholder in a path after re.escape()
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
 _READING: Final = frozenset({"GET", "HEAD"})
@@ -125,10 +128,12 @@ class Door(Handler):
         return self._is_open and path == "/" and is_from_browser
 
     def handle(self, request: ApiRequest) -> Blocking:
-        match = _PATH.fullmatch(_path_of(request))
-        is_stream = match is not None and match["rest"] in self._streams
+        streams = False
+        if request.method == "GET":
+            match = _PATH.fullmatch(_path_of(request))
+            streams = match is not None and match["rest"] in self._streams
         left = Event()
-        return Blocking(lambda: self._respond(request, left), streams=is_stream and request.method == "GET", left=left)
+        return Blocking(partial(self._respond, request, left), streams, left)
 
     def body_limit(self, request: ApiRequest) -> int:
         try:
@@ -200,9 +205,9 @@ class Door(Handler):
         path = match["rest"] or ""
         page = console_page(path)
         for pattern, verbs in self._routes:
-            found = pattern.fullmatch(path)
-            if found is not None:
-                return _Place(world, path, verbs, found.groupdict(), page)
+            route = pattern.fullmatch(path)
+            if route is not None:
+                return _Place(world, path, verbs, route.groupdict(), page)
         return _Place(world, path, {}, {}, page)
 
     def _admit(self, request: ApiRequest, *, to_page: bool) -> None:
@@ -216,9 +221,11 @@ class Door(Handler):
             self._admission.check_token(request)
 
     def _unknown(self, place: _Place) -> ProblemError:
-        known = [verb.path for verb in self._verbs if place.world is None or not shape_of(verb).root_only]
-        came = f"{cut(place.path, 100)!r}{did_you_mean(place.path[1:], known)}"
-        return ProblemError(f"expected a path of the control door; got {came}", 404)
+        verbs = self._verbs
+        if place.world is not None:
+            verbs = [verb for verb in verbs if not shape_of(verb).root_only]
+        hint = did_you_mean(place.path[1:], [verb.path for verb in verbs])
+        return ProblemError(f"expected a path of the control door; got {cut(place.path, 100)!r}{hint}", 404)
 
     # Running a verb
 
@@ -238,7 +245,7 @@ class Door(Handler):
         status = 200 if has_replaced else verb.status  # RFC 9110 §9.3.4
         return _response(status, content, {"Content-Type": verb.media_type})
 
-    def _result(self, verb: Verb, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    def _result(self, verb: Verb, name: str, arguments: Mapping[str, object]) -> Json:
         if shape_of(verb).concerns_all:
             return verb(self._worlds, arguments)
         world = self._worlds.find(name)
@@ -246,17 +253,17 @@ class Door(Handler):
         with self._worlds.visiting(world), lock:
             return verb(world, arguments)
 
-    def _stream(self, request: ApiRequest, verb: Verb, arguments: Mapping[str, Any]) -> Response | Stream:
+    def _stream(self, request: ApiRequest, verb: Verb, arguments: Mapping[str, object]) -> Response | Stream:
         fields = {"Content-Type": verb.media_type}
         if request.method == "HEAD":
             return _response(200, fields=fields)
         feed: EventFeed = verb(self._worlds, arguments)
         return Stream(_head(200, fields), _now(), iter(feed), feed.overflowed)
 
-    def _arguments(self, request: ApiRequest, verb: Verb, place: _Place, left: Event) -> dict[str, Any]:
+    def _arguments(self, request: ApiRequest, verb: Verb, place: _Place, left: Event) -> dict[str, object]:
         """Return the validated arguments of the path, the query and the body, and those that the door adds."""
         shape = shape_of(verb)
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, object] = {}
         for name, rules in shape.path.items():
             arguments[name] = _typed(unquote(place.arguments[name]), rules)
         arguments |= _query(request, shape.query)
@@ -285,9 +292,7 @@ class Door(Handler):
             return shared.public_url
         host = request.header("Host") or "localhost"
         if self.server is not self._service:
-            bare, colon, _ = host.rpartition(":")
-            has_port = colon and not host.endswith("]")
-            host = f"{bare if has_port else host}:{self._service.port}"
+            host = f"{_PORT.sub('', host)}:{self._service.port}"
         scheme = "https" if shared.tls else "http"
         return f"{scheme}://{host}"
 
@@ -313,14 +318,15 @@ def _path_of(request: ApiRequest) -> str:
 # Arguments
 
 
-def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an object
+def _query(request: ApiRequest, rules: Schema) -> JsonObject:
     """Decode and validate the query. A repeated parameter becomes a list, which no schema allows."""
     known: Mapping[str, Schema] = rules["properties"]
     texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
-    value: dict[str, object] = {}
+    value: JsonObject = {}
     for name, values in texts.items():
         value[name] = _typed(values[0], known.get(name, {})) if len(values) == 1 else values
-    return _validated(value, rules, "query")
+    _require_valid(value, rules, "query")
+    return value
 
 
 def _typed(text: str, rules: Schema) -> object:
@@ -340,28 +346,30 @@ def _check_media_type(request: ApiRequest) -> None:
     announced = (request.header("Content-Length") or "").strip("0")
     has_body = request.body or request.oversized or announced
     if has_body and not request.fields.is_json:
-        came = cut(request.header("Content-Type") or "none", 100)
-        raise ProblemError(f"expected Content-Type: application/json; got {came}", 415, Accept="application/json")
+        got = cut(request.header("Content-Type") or "none", 100)
+        raise ProblemError(f"expected Content-Type: application/json; got {got}", 415, Accept="application/json")
 
 
-def _body(request: ApiRequest, shape: Shape) -> Any:  # noqa: ANN401  # a JSON value
+def _body(request: ApiRequest, shape: Shape) -> Json:
     """Decode and validate the body. A request may omit it if no member is required."""
     if request.oversized:
-        came = request.header("Content-Length") or "more"
-        raise ProblemError(f"expected a body of at most {_LIMIT} bytes; got {came}", 413)
+        got = request.header("Content-Length") or "more"
+        raise ProblemError(f"expected a body of at most {_LIMIT} bytes; got {got}", 413)
     if request.body:
-        return _validated(_decoded(request), shape.body, "body")
+        value = _decoded(request)
+        _require_valid(value, shape.body, "body")
+        return value
     required = shape.body.get("required", ["JSON"])
     if required:
         raise ProblemError(f"expected a body with {', '.join(required)}; got none", 422)
     return {}
 
 
-def _decoded(request: ApiRequest) -> object:
+def _decoded(request: ApiRequest) -> Json:
     coding = request.fields.coding
     if coding:  # RFC 9110 §12.5.3
-        came = f"expected a body without Content-Encoding; got {cut(coding, 100)}"
-        raise ProblemError(came, 415, Accept_Encoding="identity")
+        words = f"expected a body without Content-Encoding; got {cut(coding, 100)}"
+        raise ProblemError(words, 415, Accept_Encoding="identity")
     try:
         value, repeated = decode_json(request.body)
     except MalformedJsonError as error:
@@ -371,13 +379,13 @@ def _decoded(request: ApiRequest) -> object:
     return value
 
 
-def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
-    """Return the value if its schema allows it."""
-    is_omitted = value == {} and rules.get("required") == []
-    broken = () if is_omitted else violations(rules, value, location)
+def _require_valid(value: Json, rules: Schema, location: str) -> None:
+    """Refuse a value that its schema does not allow."""
+    if value == {} and rules.get("required") == []:
+        return
+    broken = violations(rules, value, location)
     if broken:
         raise ProblemError(broken.in_words(), 422, broken)
-    return value
 
 
 # Responses

@@ -79,15 +79,10 @@ def shape_of(verb: Verb) -> Shape:
         body = _closed(sent, [name for name in required if name in sent])
     else:
         query = sent
-    return Shape(
-        concerns_all=hints[target.name] is Worlds,
-        added=added,
-        path=path,
-        query=_closed({name: _without_null(rules) for name, rules in query.items()}),
-        body=body,
-        takes_body=bool(verb.body) or has_members,
-        result=_result_of(verb, hints["return"]),
-    )
+    takes_body = bool(verb.body) or has_members
+    query = {name: _without_null(rules) for name, rules in query.items()}
+    result = _result_of(verb, hints["return"])
+    return Shape(hints[target.name] is Worlds, added, path, _closed(query), body, takes_body, result)
 
 
 def _arguments_of(
@@ -106,7 +101,8 @@ def _arguments_of(
             sent |= _members(get_args(hint)[0])
         else:
             sent[name] = schema(hint)
-            required += [name] if parameter.default is Parameter.empty else []
+            if parameter.default is Parameter.empty:
+                required.append(name)
     return added, sent, required
 
 
@@ -192,8 +188,7 @@ def _like(value: object) -> Schema:
     if is_object(value):
         return _object({name: _like(part) for name, part in value.items()}, [*value])
     if is_array(value):
-        items = _like(value[0]) if value else {}
-        return {"type": "array", "items": items}
+        return {"type": "array", "items": _like(value[0]) if value else {}}
     return _PLAIN[type(value)]
 
 
@@ -306,8 +301,9 @@ def _paths(verbs: Sequence[Verb]) -> dict[str, dict[str, Schema]]:
 def _operation(verb: Verb, mount: str) -> Schema:
     """Return the OpenAPI operation of a verb, at the root or below ``mount``."""
     shape = shape_of(verb)
-    in_world = {"world": _NAME} if mount else {}
-    in_path = {**in_world, **shape.path}
+    in_path = {**shape.path}
+    if mount:
+        in_path = {"world": _NAME, **shape.path}
     parameters: list[Schema] = []
     for name, rules in in_path.items():
         parameters.append({"name": name, "in": "path", "required": True, "schema": rules})

@@ -139,8 +139,9 @@ _READ_LATER: Final[tuple[type, ...]] = (int, str, PathLike)
 
 def _seed(_: str, value: object) -> object:
     """Return the animals of an iterable as a list. Each world reads them again, and a generator can be read once."""
-    is_read_later = value is None or issubclass(type(value), _READ_LATER)
-    return value if is_read_later else read_animals(value)
+    if value is None or isinstance(value, _READ_LATER):
+        return cast("Any", value)
+    return read_animals(value)
 
 
 def read_animals(pets: object) -> list[object]:

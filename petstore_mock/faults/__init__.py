@@ -261,7 +261,7 @@ def stall_body(after: int = 0) -> Fault:
     """
 
 
-@loses("the response's body never ended", needs_socket=True, waits=True, is_endless=True)
+@loses("the response's body never ended", needs_socket=True, waits=True)
 def endless_body() -> Fault:
     """Send a 200 without ``Content-Length``, with JSON that goes on as fast as the client reads.
 

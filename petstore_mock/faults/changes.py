@@ -63,9 +63,9 @@ def cut_json(response: Response) -> Response:
 
 def as_html(response: Response) -> Response:
     """Return the response with another media type."""
-    return (
-        _changed(response, response.body, ("Content-Type", "text/html; charset=utf-8")) if response.body else response
-    )
+    if not response.body:
+        return response
+    return _changed(response, response.body, ("Content-Type", "text/html; charset=utf-8"))
 
 
 def add_fields(response: Response, n: int) -> Response:

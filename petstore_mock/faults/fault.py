@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.common.refusing import one_of, refuse, shown
 from petstore_mock.common.suggesting import did_you_mean, nearest, refuse_arguments
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Kind
@@ -49,22 +49,24 @@ class Fault:
     def __repr__(self) -> str:
         return f"faults.{self._call({name: repr(value) for name, value in self.arguments.items()}, repr)}"
 
-    def _repr_pretty_(self, printer: Any, _: bool) -> None:  # noqa: ANN401, FBT001  # Hypothesis calls it
+    def _repr_pretty_(self, printer: Any, _: object) -> None:  # noqa: ANN401  # Hypothesis calls it with its printer
         printer.text(repr(self))
 
     def __str__(self) -> str:
         """Return the call on one line, without bodies and header values, because they may contain a key."""
-        told = {name: repr(value) for name, value in self.arguments.items()}
-        if self.body is not None:
-            told["json" if "json" in told else "body"] = f"<{len(self.body)} bytes>"
-        if "headers" in told:
-            told["headers"] = f"<{', '.join(self.arguments['headers'])}>"
-        return self._call(told, str)
+        texts = {name: repr(value) for name, value in self.arguments.items()}
+        body = self.body
+        if body is not None:
+            name = "json" if "json" in texts else "body"
+            texts[name] = f"<{len(body)} bytes>"
+        if "headers" in texts:
+            texts["headers"] = f"<{', '.join(self.arguments['headers'])}>"
+        return self._call(texts, str)
 
-    def _call(self, told: Mapping[str, str], write: Callable[[object], str]) -> str:
+    def _call(self, texts: Mapping[str, str], write: Callable[[object], str]) -> str:
         if self.kind == "sequence":
             return f"sequence({', '.join(map(write, self.parts))})"
-        words = [text if name in _POSITIONAL else f"{name}={text}" for name, text in told.items()]
+        words = [text if name in _POSITIONAL else f"{name}={text}" for name, text in texts.items()]
         return f"{self.kind}({', '.join(words)})"
 
     @property
@@ -100,8 +102,8 @@ class Fault:
             return (("Retry-After", hint),)
         headers: dict[str, str | list[str]] = self.arguments.get("headers", {})
         fields = [*self._media_type(headers)]
-        for name, given in headers.items():
-            texts = [given] if isinstance(given, str) else given
+        for name, value in headers.items():
+            texts = [value] if isinstance(value, str) else value
             fields += [(name, text) for text in texts]
         return tuple(fields)
 
@@ -120,17 +122,18 @@ class Fault:
     @property
     def delay(self) -> tuple[float, float] | None:
         """The lower and upper bound of the delay in seconds, or None."""
-        given = self.arguments.get("seconds", self.arguments.get("delay"))
-        if given is None:
-            return None
-        low, high = given if is_array(given) else (given, given)
-        return low, high
+        seconds = self.arguments.get("seconds", self.arguments.get("delay"))
+        if is_array(seconds):
+            low, high = seconds
+            return low, high
+        return None if seconds is None else (seconds, seconds)
 
     @property
     def delivery(self) -> Delivery | None:
         """The way to send the response over the connection; None sends it whole and at once."""
-        row = self.row
-        return Delivery(self.kind, tuple(self.arguments.values()), row.changes) if row.needs_socket else None
+        if not self.row.needs_socket:
+            return None
+        return Delivery(self.kind, tuple(self.arguments.values()), self.row.changes)
 
     @property
     def breaks_contract(self) -> bool:
@@ -160,8 +163,11 @@ class Fault:
     @property
     def tells_to_wait(self) -> bool:
         """Whether a ``Retry-After`` tells the client to wait."""
-        fields = [one for part in self.parts for one in part.fields]
-        return any(name.lower() == "retry-after" and value.strip() != "0" for name, value in fields)
+        for part in self.parts:
+            for name, value in part.fields:
+                if name.lower() == "retry-after" and value.strip() != "0":
+                    return True
+        return False
 
     def changed(self, response: Response) -> Response:
         """Return the operation's response with the changes of the fault that need no socket."""
@@ -195,9 +201,13 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
         meets_handshakes = facts.get("meets_handshakes", False)
         name = f"tls.{function.__name__}" if meets_handshakes else function.__name__
         form = signature(function)
-        own: Mapping[str, Argument] = facts.pop("arguments", {})
-        arguments = {one: own.get(one) or _KNOWN[one] for one in form.parameters}
-        defaults = {one.name: one.default for one in form.parameters.values() if one.default is not one.empty}
+        known: Mapping[str, Argument] = {**_KNOWN, **facts.pop("arguments", {})}
+        arguments: dict[str, Argument] = {}
+        defaults: dict[str, object] = {}
+        for argument, parameter in form.parameters.items():
+            arguments[argument] = known[argument]
+            if parameter.default is not parameter.empty:
+                defaults[argument] = parameter.default
         KINDS[name] = Kind(sentence=sentence, arguments=arguments, defaults=defaults, **facts)
         if not meets_handshakes and name != "sequence":
             REQUEST_KINDS.append(name)
@@ -205,10 +215,10 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Fault:
             try:
-                given = form.bind(*args, **kwargs).arguments
+                values = form.bind(*args, **kwargs).arguments
             except TypeError as error:
                 refuse_arguments(function, kwargs, TypeError(f"faults.{name}() {error}"), f"faults.{name}")
-            return _make(name, given)
+            return _make(name, values)
 
         return made
 
@@ -222,24 +232,27 @@ keeps: Final = partial(kind, readable=True, is_whole=True)
 slows: Final = partial(keeps, is_slow=True)
 
 
-def _make(kind: str, given: Mapping[str, Any]) -> Fault:
+def _make(kind: str, values: Mapping[str, object]) -> Fault:
     row = KINDS[kind]
     arguments: JsonObject = {}
     for name, argument in row.arguments.items():
-        if name not in given and name not in row.defaults:
-            refuse(f"expected the argument {name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
-        value, default = given.get(name, row.defaults.get(name)), row.defaults.get(name, ...)
-        if value is not None or default is not None:
+        if name not in values and name not in row.defaults:
+            refuse(f"expected the argument {name} of a fault of kind {kind}; got {', '.join(values) or 'no argument'}")
+        value = values.get(name, row.defaults.get(name))
+        is_left_out = value is None and row.defaults.get(name, ...) is None
+        if not is_left_out:
             arguments[name] = argument.parse(name, value)
     if {"json", "body"} <= arguments.keys():
         refuse("expected json or body; got both")
-    if arguments.get("status") in BODILESS_STATUSES and ("json" in arguments or arguments.get("body")):
+    has_body = "json" in arguments or arguments.get("body")
+    if has_body and arguments.get("status") in BODILESS_STATUSES:
         refuse(f"expected no body with status {arguments['status']}, which has none (RFC 9110 §6.4.1, §15.3.6)")
     return Fault(kind, arguments)
 
 
-def _parts(name: str, value: Any) -> tuple[Fault, ...]:  # noqa: ANN401  # checks whatever a test passes
-    require(is_array(value) and value, "one or more faults", **{name: value})
+def _parts(name: str, value: object) -> tuple[Fault, ...]:
+    if not is_array(value) or not value:
+        refuse(f"expected one or more faults; got {name}={shown(value)}")
     parts = tuple(map(coerce, value))
     for part in parts:
         if part.kind == "sequence":
@@ -254,13 +267,14 @@ _KNOWN: Final[Mapping[str, Argument]] = {**ARGUMENTS, "faults": Argument(_PARTS,
 
 
 def _of_status(status: int) -> Fault:
-    kinds = {row.status: name for name, row in KINDS.items() if row.status}
-    if status in kinds:
-        return _make(kinds[status], {})
-    return _make("server_error" if 500 <= status <= 599 else "respond", {"status": status})
+    for kind, row in KINDS.items():
+        if status and row.status == status:
+            return _make(kind, {})
+    kind = "server_error" if 500 <= status <= 599 else "respond"
+    return _make(kind, {"status": status})
 
 
-def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passes
+def coerce(fault: object) -> Fault:
     """Return ``fault`` as a fault; it may be a status or the JSON form (``{"kind": "delay", "seconds": 0.2}``).
 
     Raises:
@@ -272,35 +286,39 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
         return _of_status(fault)
     if not is_object(fault):
         refuse(f"expected an HTTP status or a fault; got fault={shown(fault)}{_hint_of(fault)}")
-    given = {str(name): value for name, value in fault.items()}
-    if "kind" not in given:
-        refuse(f"expected the member kind of a fault; got {', '.join(given) or 'no member'}{_kind_for(given)}")
-    kind = one_of(given.pop("kind"), KINDS, "kind of fault")
-    known = [name for name in schema_of(kind)["properties"] if name != "kind"]
-    for name in given:
+    members: JsonObject = {str(name): value for name, value in fault.items()}
+    if "kind" not in members:
+        refuse(f"expected the member kind of a fault; got {', '.join(members) or 'no member'}{_kind_for(members)}")
+    kind = one_of(members.pop("kind"), KINDS, "kind of fault")
+    known = schema_of(kind)["properties"]
+    del known["kind"]
+    for name in members:
         if name not in known:
-            members = ", ".join(known) or "none"
-            refuse(f"expected the members of a fault of kind {kind}: {members}; got {name}{did_you_mean(name, known)}")
-    return _make(kind, _with_body(given))
+            names = ", ".join(known) or "none"
+            refuse(f"expected the members of a fault of kind {kind}: {names}; got {name}{did_you_mean(name, known)}")
+    return _make(kind, _with_body(members))
 
 
-def _with_body(given: JsonObject) -> JsonObject:
+def _with_body(members: JsonObject) -> JsonObject:
     """Return the members of a JSON form with the bytes of ``body_base64`` as the body."""
-    if "body_base64" not in given:
-        return given
-    if "body" in given:
+    if "body_base64" not in members:
+        return members
+    if "body" in members:
         refuse("expected body or body_base64; got both")
     try:
-        given["body"] = b64decode(given.pop("body_base64"), validate=True)
+        members["body"] = b64decode(members.pop("body_base64"), validate=True)
     except (TypeError, ValueError):
         refuse("expected base64 text as body_base64 (RFC 4648 §4); got another value")
-    return given
+    return members
 
 
-def _kind_for(given: Mapping[str, object]) -> str:
+def _kind_for(members: Mapping[str, object]) -> str:
     """Return a hint to the kind of fault that takes these members."""
-    fitting = [kind for kind in KINDS if given and given.keys() <= KINDS[kind].arguments.keys()]
-    return f" (did you mean 'kind': {fitting[0]!r}?)" if fitting else ""
+    if members:
+        for kind, row in KINDS.items():
+            if members.keys() <= row.arguments.keys():
+                return f" (did you mean 'kind': {kind!r}?)"
+    return ""
 
 
 def _hint_of(value: object) -> str:

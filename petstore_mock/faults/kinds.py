@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import one_of, refuse, require
+from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.faults.changes import CODINGS
 from petstore_mock.http.response import FRAMING, Response, is_field
@@ -25,7 +25,7 @@ class Argument(NamedTuple):
     """An argument of a kind of fault."""
 
     schema: Schema  # of the JSON form; its description, if any, says what is expected
-    parse: Callable[[str, Any], Any]  # returns the value in the form that a fault keeps, or refuses it
+    parse: Callable[[str, object], object]  # returns the value in the form that a fault keeps, or refuses it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,6 @@ class Kind:
     is_slow: bool = False  # the operation's response takes time to arrive
     excuses: bool = False  # a client may fail although its service sent a response that it could read
     waits: bool = False  # the client waits until it gives up
-    is_endless: bool = False  # the body never ends, so no timeout for a single read ends the call
     needs_socket: bool = False  # it changes the way in which the connection sends the response
     changes: Callable[..., Response] | None = None  # returns the response in another form, from it and the arguments
     meets_handshakes: bool = False  # TLS handshakes meet it, not requests
@@ -61,9 +60,11 @@ _HOLDS: Final = {"minimum": ge, "maximum": le, "exclusiveMinimum": gt, "exclusiv
 
 
 def _number(kind: Literal["integer", "number"], words: str, **bounds: float) -> Argument:
-    def parse(name: str, value: Any) -> float:  # noqa: ANN401
-        fits = is_number(value) and all(_HOLDS[one](value, bound) for one, bound in bounds.items())
-        require(fits and (kind == "number" or is_integer(value)), words, **{name: value})
+    def parse(name: str, value: object) -> float:
+        if kind == "integer" and not is_integer(value):
+            refuse(f"expected {words}; got {name}={shown(value)}")
+        if not is_number(value) or not all(_HOLDS[rule](value, bound) for rule, bound in bounds.items()):
+            refuse(f"expected {words}; got {name}={shown(value)}")
         return int(value) if kind == "integer" else value
 
     return Argument({"type": kind, "description": words, **bounds}, parse)
@@ -83,40 +84,47 @@ _TIME: Final = {
 _TIMES: Final = {"anyOf": [_TIME, {"type": "array", "items": _TIME, "minItems": 2, "maxItems": 2}]}
 
 
-def _seconds(name: str, value: Any) -> Any:  # noqa: ANN401
+def _seconds(name: str, value: object) -> object:
     pair: tuple[Any, ...] = tuple(value) if is_array(value) else (value, value)
-    is_pair = len(pair) == 2 and all(map(is_number, pair)) and 0 <= pair[0] <= pair[1] <= 3600
-    require(is_pair, "seconds from 0 to 3600, or a pair (low, high) of them", **{name: value})
+    is_pair = len(pair) == 2 and all(map(is_number, pair))
+    in_range = is_pair and 0 <= pair[0] <= pair[1] <= 3600
+    require(in_range, "seconds from 0 to 3600, or a pair (low, high) of them", **{name: value})
     return pair[0] if pair[0] == pair[1] else pair
 
 
-def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
+def _retry_after(name: str, value: object) -> int | str | None:
+    if value is None:
+        return None
     if isinstance(value, (str, date)):
         return iso(int(moment_of(value, name))).replace(".000", "")  # an HTTP date has whole seconds
-    is_whole = value is None or (is_number(value) and 0 <= value < _LARGEST_NUMBER and value == int(value))
-    require(is_whole, "whole seconds, or a date, a datetime or ISO 8601 text", **{name: value})
-    return None if value is None else int(value)
+    if not is_number(value) or not 0 <= value < _LARGEST_NUMBER or value != int(value):
+        refuse(f"expected whole seconds, or a date, a datetime or ISO 8601 text; got {name}={shown(value)}")
+    return int(value)
 
 
-def _json(_: str, value: Any) -> Any:  # noqa: ANN401
+def _json(_: str, value: object) -> object:
     return copy_json(value, "pass other content as the body")
 
 
-def _body(name: str, value: Any) -> Any:  # noqa: ANN401
+def _body(name: str, value: object) -> object:
     require(isinstance(value, (str, bytes)), "a body of bytes or text", **{name: value})
     return value
 
 
-def _headers(name: str, value: Any) -> dict[str, str | list[str]]:  # noqa: ANN401
-    require(is_object(value), "a mapping of text to text, or to a list of texts", **{name: value})
-    for field, given in value.items():
-        for text in given if is_array(given) else [given]:
+def _headers(name: str, value: object) -> dict[str, str | list[str]]:
+    if not is_object(value):
+        refuse(f"expected a mapping of text to text, or to a list of texts; got {name}={shown(value)}")
+    headers: dict[str, str | list[str]] = {}
+    for field, content in value.items():
+        texts = [*content] if is_array(content) else [content]
+        for text in texts:
             is_text = isinstance(field, str) and isinstance(text, (str, int))
             if not is_text or not is_field(field, str(text)):
                 refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field!r}: {text!r}")
         if field.lower() in FRAMING:
             refuse(f"expected no {field} in {name}, because the fake sets it; {_INSTEAD[field.lower()]}")
-    return {field: [*map(str, text)] if is_array(text) else str(text) for field, text in value.items()}
+        headers[field] = [*map(str, texts)] if is_array(content) else str(content)
+    return headers
 
 
 # What a test does instead of setting a header field that the fake sets.
@@ -128,21 +136,22 @@ _INSTEAD: Final = {
 }
 
 
-def _phrase(name: str, value: Any) -> str:  # noqa: ANN401
+def _phrase(name: str, value: object) -> str:
     require(isinstance(value, str) and is_field("X", value), "a text that HTTP allows (RFC 9112 §4)", **{name: value})
     return str(value)
 
 
-def _coding(name: str, value: Any) -> str:  # noqa: ANN401
+def _coding(name: str, value: object) -> str:
     return one_of(value, CODINGS, name)
 
 
 _INTERIM: Final = (100, 102, 103)
 
 
-def _interim_status(name: str, value: Any) -> int:  # noqa: ANN401
+def _interim_status(name: str, value: object) -> int:
     # 101 switches to another protocol.
-    require(is_integer(value) and value in _INTERIM, "the status 100, 102 or 103", **{name: value})
+    if not is_integer(value) or value not in _INTERIM:
+        refuse(f"expected the status 100, 102 or 103; got {name}={shown(value)}")
     return int(value)
 
 

@@ -59,7 +59,8 @@ class Cors:
         # A fault may set the field itself.
         if self._admits(request) and head.get(_ALLOWED) is None:
             origin = ANY if ANY in self.origins else request.header("Origin") or ""
-            fields += [(_ALLOWED, origin), *(_of_preflight(request) if self.answers(request) else _EXPOSED)]
+            fields.append((_ALLOWED, origin))
+            fields += _of_preflight(request) if self.answers(request) else _EXPOSED
         return head.with_fields(*fields)
 
     def _admits(self, request: ApiRequest) -> bool:

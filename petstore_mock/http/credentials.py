@@ -47,26 +47,27 @@ def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str
         # Safe to show; any other word may be a key.
         if scheme.lower() in SCHEMES:
             return f"the scheme is {scheme!r}, not 'Bearer'"
-        is_unset = value.lower() in NO_KEYS
-        unset = f", and {_UNSET}" if is_unset else ""
-        return f"the scheme 'Bearer' is missing{unset}"
-    valid = "".join(f"; a valid key has {len(known)}" for known in tuple(keys)[:1])
-    unknown = f"the fake does not know this key ({counted(len(''.join(words)), 'character')}{valid})"
-    return _mistake(value, words) or unknown
+        missing = "the scheme 'Bearer' is missing"
+        return f"{missing}, and {_UNSET}" if value.lower() in NO_KEYS else missing
+    mistake = _mistake(value, words)
+    if mistake:
+        return mistake
+    sizes = counted(len("".join(words)), "character")
+    for key in tuple(keys)[:1]:
+        sizes += f"; a valid key has {len(key)}"
+    return f"the fake does not know this key ({sizes})"
 
 
 def _mistake(value: str, words: Sequence[str]) -> str:
     key = words[0] if words else ""
     if value.startswith(_QUOTES) or key.startswith(_QUOTES):
         return "the key is in quotes, such as '...' or b'...'"
-    if key.lower() in {"", "bearer"}:
-        return "the word 'Bearer' appears twice" if key else "no key follows 'Bearer'"
+    if not key:
+        return "no key follows 'Bearer'"
+    if key.lower() == "bearer":
+        return "the word 'Bearer' appears twice"
     if key.lower() in NO_KEYS:
         return _UNSET
-    is_key = KEY_TEXT.fullmatch(key) is not None
     is_bearer = _BEARER.fullmatch(value.encode("latin-1", "replace")) is not None
-    if len(words) > 1:
-        return _WHITE_SPACE
-    if is_key and not is_bearer:
-        return _WHITE_SPACE
-    return ""
+    has_wrong_space = KEY_TEXT.fullmatch(key) is not None and not is_bearer
+    return _WHITE_SPACE if has_wrong_space or len(words) > 1 else ""

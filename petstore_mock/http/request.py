@@ -102,7 +102,7 @@ class Headers(dict[str, str]):
         values: dict[str, list[str]] = {}
         for name, value in fields:
             values.setdefault(name.lower(), []).append(value)
-        return cls({name: ", ".join(found) for name, found in values.items()})
+        return cls({name: ", ".join(texts) for name, texts in values.items()})
 
     def __getitem__(self, name: str) -> str:
         return super().__getitem__(name.lower())
@@ -209,8 +209,8 @@ class ApiRequest:
 
     def values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in the order sent."""
-        found = self.fields.by_name.get(name.lower().encode("latin-1", "replace"), ())
-        return [value.decode("latin-1") for value in found]
+        values = self.fields.by_name.get(name.lower().encode("latin-1", "replace"), ())
+        return [value.decode("latin-1") for value in values]
 
     def header(self, name: str, default: str | None = None) -> str | None:
         """Return the value of the header ``name``, or ``default``; a comma joins repeated values."""

@@ -51,8 +51,8 @@ class Head:
                 refuse(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
         self.status = status
         self.fields: tuple[tuple[str, str], ...] = tuple(fields)
-        lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]
-        if any(name.lower() == "upgrade" for name, _ in fields):
+        lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *map(": ".join, fields)]
+        if self.get("upgrade") is not None:
             # RFC 9110 §7.8; not in ``fields``, because WSGI forbids it.
             lines.append("Connection: Upgrade")
         self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
@@ -60,13 +60,17 @@ class Head:
     def get(self, name: str) -> str | None:
         """Return the first value of the header ``name``, or None."""
         wanted = name.lower()
-        return next((value for field, value in self.fields if field.lower() == wanted), None)
+        for field, value in self.fields:
+            if field.lower() == wanted:
+                return value
+        return None
 
     def with_fields(self, *more: tuple[str, str]) -> Head:
         """Return a copy in which ``more`` replace the fields of the same names; an empty value removes a field."""
         names = {name.lower() for name, _ in more}
         kept = [field for field in self.fields if field[0].lower() not in names]
-        return Head(self.status, (*kept, *((name, value) for name, value in more if value)))
+        added = [field for field in more if field[1]]
+        return Head(self.status, kept + added)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ client would not know of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import nullcontext
 from json import dumps
 from queue import Empty, SimpleQueue
@@ -64,8 +64,9 @@ class EventFeed:
         """Queue an event. Any thread calls this."""
         if self.overflowed.is_set() or not self._shows(world):
             return
-        kind = "world" if exchange is None else "request"
-        value: Mapping[str, object] = {"event": change} if exchange is None else to_data(exchange)
+        kind, value = "world", {"event": change}
+        if exchange is not None:
+            kind, value = "request", to_data(exchange)
         data = dumps({"world": world.name or DEFAULT_WORLD, **value})
         event = f"event: {kind}\ndata: {data}\n\n".encode()
         if self._count(getsizeof(event)) > _LONGEST_QUEUE:

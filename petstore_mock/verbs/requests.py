@@ -58,18 +58,21 @@ def list_requests(
     """List the requests in the journal, oldest first."""
     journal = world.journal
     clears, total, evicted, kept = journal.clears, journal.total, journal.evicted, journal.kept
-    found = [
-        one
-        for one in kept
-        if one.number > after
-        and operation in {None, one.operation}
-        and status in {None, one.status}
-        and violations in {None, one.is_violation}
-    ]
-    shown = _first(found[:limit]) if last is None else _first(found[-last:][::-1])[::-1]
+    matching: list[Exchange] = []
+    for exchange in kept:
+        is_of_operation = operation in {None, exchange.operation}
+        has_status = status in {None, exchange.status}
+        is_wanted_kind = violations in {None, exchange.is_violation}
+        if exchange.number > after and all((is_of_operation, has_status, is_wanted_kind)):
+            matching.append(exchange)
+    if last is None:
+        shown = _first(matching[:limit])
+    else:
+        newest_first = matching[-last:][::-1]
+        shown = _first(newest_first)[::-1]
     return {
-        "requests": [to_data(one) for one in shown],
-        "more": len(shown) < len(found),
+        "requests": [*map(to_data, shown)],
+        "more": len(shown) < len(matching),
         "total": total,
         "evicted": evicted,
         "clears": clears,
@@ -113,17 +116,18 @@ def wait_for_requests(
         return (journal.clears, world.generation) != state  # the journal was cleared, the world reset or ended
 
     def is_over() -> bool:
-        has_left = left is not None and left.is_set()
-        return has_left or has_ended()
+        if left is not None and left.is_set():
+            return True
+        return has_ended()
 
     journal.wait_until(asked, wanted, timeout, is_over)
     met = journal.count_of(asked) >= wanted and not has_ended()
     is_undecided = bool(asked.asked) and journal.evicted > 0
     if is_undecided and not met and not is_over():
         raise journal.lost()
-    found = [one for one in journal.kept if asked.matches(one)]
-    shown = _first(found)
-    return {"met": met, "requests": [to_data(one) for one in shown], "more": len(shown) < len(found)}
+    matching = [exchange for exchange in journal.kept if asked.matches(exchange)]
+    shown = _first(matching)
+    return {"met": met, "requests": [*map(to_data, shown)], "more": len(shown) < len(matching)}
 
 
 @verb("POST", "requests/assert", locks=False)
@@ -145,11 +149,11 @@ def expect_requests(world: World, numbers: list[Positive], clears: Count | None 
     journal = world.journal
     if clears not in {None, journal.clears}:  # after a clear, other requests have these numbers
         return
-    found = [one for one in journal.kept if one.number in numbers]
-    unknown = sorted({*numbers} - {one.number for one in found})
-    if unknown:
-        refuse(f"expected numbers of requests that the journal keeps; got {unknown[0]}; the newest is {journal.total}")
-    journal.expect(found)
+    exchanges = {exchange.number: exchange for exchange in journal.kept}
+    for number in sorted(numbers):
+        if number not in exchanges:
+            refuse(f"expected numbers of requests that the journal keeps; got {number}; the newest is {journal.total}")
+    journal.expect([exchanges[number] for number in numbers])
 
 
 @verb("GET", "requests.har", locks=False)
@@ -186,7 +190,11 @@ def close_connections(worlds: Worlds, name: WorldName | None = None) -> None:
     numbers = None
     if name is not None:
         own = worlds.find(name)
-        sent = [(one.request.started, one.connection, world is own) for world in worlds for one in world.journal.kept]
-        is_own = {number: is_last for _, number, is_last in sorted(sent)}  # the newest request on a connection counts
-        numbers = frozenset(number for number, is_last in is_own.items() if is_last and number)
+        newest: dict[int, tuple[float, World]] = {}  # the request and its world, by connection
+        for world in worlds:
+            for exchange in world.journal.kept:
+                started = exchange.request.started
+                if started >= newest.get(exchange.connection, (0.0, own))[0]:
+                    newest[exchange.connection] = started, world
+        numbers = {number for number, (_, world) in newest.items() if world is own and number}
     worlds.host.close_connections(numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from json import loads
-from typing import Annotated, Any, Final, Literal, TypedDict, Unpack
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from petstore_mock.common.dates import LATEST, iso, moment_of
 from petstore_mock.common.guards import is_object
@@ -38,8 +38,6 @@ BehaviourData = Annotated[dict[str, str], Keywords("Behaviour")]
 GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # the alternative of each gap, and `preset`
 Amounts = Annotated[Mapping[str, float], Keywords("Amounts")]  # for example {"minutes": 5}
 
-_CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
-
 # Animals
 
 
@@ -56,7 +54,9 @@ def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
     """Add one animal, a list of animals, or a number of generated animals. Adds all or none."""
     if not is_object(pets):
         return [*world.store.seed_each(pets)]
-    return [*world.store.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.store.add(pets)]
+    if {*pets} == {"count"}:
+        return [*world.store.seed_count(pets["count"], "count")]
+    return [world.store.add(pets)]
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
@@ -123,7 +123,7 @@ def _check_handshakes(world: World, fault: Fault, *, shares_port: bool) -> None:
         refuse(f"expected a service with TLS for {fault}; got plain HTTP: switch on the option tls (serve --tls)")
     if world.name is not None:
         refuse(f"expected the world at the root for {fault}; got {world.name!r}, but a handshake names no world")
-    if world.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
+    if world.host.own_certificate and any(part.row.breaks_certificate for part in fault.parts):
         refuse(f"expected --tls without --tls-cert for {fault}; the fake can't make your own certificate invalid")
     if shares_port:  # the door of this request and the service listen on one port
         got = "one port for the door and the service, so connections to the door would meet the fault too"
@@ -256,7 +256,7 @@ def drop_snapshot(world: World, snapshot_id: int) -> None:
 
 
 def _snapshot(world: World, number: int) -> Snapshot:
-    found = world.snapshots.get(number)
-    if found is None:
+    snapshot = world.snapshots.get(number)
+    if snapshot is None:
         raise NotFoundError(f"expected the id of a snapshot of this world; got {shown(number)}")
-    return found
+    return snapshot

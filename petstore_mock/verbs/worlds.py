@@ -164,7 +164,9 @@ def list_worlds(worlds: Worlds, origin: Origin = "") -> list[WorldData]:
 def end_worlds(worlds: Worlds) -> EndedData:
     """End every world except the default one, and list the problems that would fail their tests."""
     ended = list(worlds.named.values())
-    problems = [problem for world in ended for problem in world.verification.problems()]
+    problems: list[Problem] = []
+    for world in ended:
+        problems += world.verification.problems()
     for world in ended:
         worlds.end(world)
     return {"ended": len(ended), "problems": _verification(problems)["problems"]}
