@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from petstore_mock.common.values import variable_of
-from petstore_mock.core.options import OPTIONS
-from petstore_mock.pytest_plugin.settings import SETTINGS
+from petstore_mock.core.options import OPTIONS, options_at
 
 TARGET: Final = Path(__file__).parents[1] / "petstore_mock" / "pytest_plugin" / "static.py"
 _HEAD: Final = '''"""The settings of the plugin. ``tools/plugin_settings.py`` generates this file.
@@ -32,8 +31,10 @@ SETTINGS: tuple[tuple[str, str, Literal["bool", "string"], str], ...] = (
 def plugin_settings() -> str:
     """Return the text of ``static.py``."""
     text = _HEAD
-    for name, words in SETTINGS.items():
-        variable = variable_of(name)
+    for name, option in options_at("setting").items():
+        variable, words = variable_of(name), option.words
+        if option.alternatives:
+            words = f"{words}: {', '.join(option.alternatives)}"
         # The settings file returns numbers as text, because the environment has only text: so both share one parser.
         is_flag = name in OPTIONS and OPTIONS[name].is_flag
         kind = "bool" if is_flag else "string"

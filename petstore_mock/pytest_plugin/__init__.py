@@ -100,9 +100,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(args: list[str]) -> None:
     """Refuse an unknown option of this plugin. pytest would refuse it too, but without the nearest name."""
     known = [f"--petstore-{name}" for name in _COMMAND_LINE]
-    options = [text.partition("=")[0] for text in args if text.startswith("--petstore")]
-    for name in options:
-        if name not in known:
+    for text in args:
+        name = text.partition("=")[0]
+        if name.startswith("--petstore") and name not in known:
             from petstore_mock.common.suggesting import did_you_mean  # noqa: PLC0415  # most runs have no such option
 
             raise pytest.UsageError(f"unknown option {name}{did_you_mean(name, known)}; see pytest --help")
@@ -122,7 +122,7 @@ def _warn_of_misspelt_settings(config: pytest.Config) -> None:
             from petstore_mock.common.suggesting import did_you_mean  # noqa: PLC0415  # most runs have no such setting
 
             lines.append(f"unknown setting {name}{did_you_mean(name, known)}")
-    if any(name.startswith("PETSTORE_MOCK_") and name not in variables for name in os.environ):
+    if any(name.startswith("PETSTORE_MOCK_") for name in os.environ.keys() - variables):
         from petstore_mock.core.options import misspelt_variables  # noqa: PLC0415  # most runs have no such variable
 
         lines += misspelt_variables()
@@ -145,15 +145,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _is_configured(config: pytest.Config) -> bool:
     """Return whether an option or a setting of this plugin is set."""
-    options = (config.getoption(f"petstore_{name.replace('-', '_')}") for name in _COMMAND_LINE)
-    # The number 0 is a value, although it is false: no number of mutants may go without its check.
-    if any(value is not None and value is not False for value in options):
-        return True
-    if any(os.environ.get(variable) for _, variable, _, _ in SETTINGS):
-        return True
-    return any(_is_in_settings_file(config, name) for name, _, _, _ in SETTINGS) or bool(
-        config.getini("petstore_assumes")
-    )
+    for name in _COMMAND_LINE:
+        value = config.getoption(f"petstore_{name.replace('-', '_')}")
+        # The number 0 is a value, although it is false: no number of mutants may go without its check.
+        if value is not None and value is not False:
+            return True
+    for name, variable, _, _ in SETTINGS:
+        if os.environ.get(variable) or _is_in_settings_file(config, name):
+            return True
+    return bool(config.getini("petstore_assumes"))
 
 
 def _is_in_settings_file(config: pytest.Config, name: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,11 +36,7 @@ class Facts:
 
     def as_data(self) -> JsonObject:
         """Return a copy as JSON values."""
-        copy: JsonObject = {}
-        for one_field in fields(self):
-            value = getattr(self, one_field.name)
-            copy[one_field.name] = [*value] if isinstance(value, list) else value
-        return copy
+        return deepcopy(vars(self))
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Facts:

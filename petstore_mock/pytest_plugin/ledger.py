@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from petstore_mock.pytest_plugin.facts import Facts
 from petstore_mock.pytest_plugin.products import mutants
 from petstore_mock.pytest_plugin.variants import AS_IS, Variant, declared_variant, name_without_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     import pytest
 
     from petstore_mock.common.values import JsonObject
 
 Key = TypeVar("Key", bound="str | tuple[str, ...]")
+FactName = Literal["multiplied", "passed", "failed", "finished", "reached", "removed"]
 
 
 class Ledger:
@@ -40,9 +41,18 @@ class Ledger:
         if page is not None:
             self.pages[f"{record['test']} {variant.text}".strip()] = page
 
-    def tests(self, has: Callable[[Facts], bool], variant: Variant = AS_IS) -> list[str]:
+    def tests(self, fact: FactName, variant: Variant = AS_IS) -> list[str]:
         """Return the tests whose run under a variant has a fact."""
-        return sorted(test for test, runs in self.facts.items() if variant in runs and has(runs[variant]))
+        return sorted(test for test, runs in self.facts.items() if getattr(runs.get(variant), fact, False))
+
+    def tests_under_any(self, fact: FactName, kinds: Container[str] = ("as_is", "gap", "mutant")) -> list[str]:
+        """Return the tests of which a run under any variant of these kinds has a fact."""
+        tests: set[str] = set()
+        for test, runs in self.facts.items():
+            for variant, facts in runs.items():
+                if variant.kind in kinds and getattr(facts, fact):
+                    tests.add(test)
+        return sorted(tests)
 
     def by_fact(self, facts_of: Callable[[Facts], Iterable[Key]]) -> dict[Key, list[str]]:
         """Return the tests for each fact. Facts under mutants are left out."""
@@ -57,16 +67,16 @@ class Ledger:
 
     def multiplied(self) -> list[str]:
         """Return the tests with variants."""
-        return sorted(test for test, runs in self.facts.items() if any(facts.multiplied for facts in runs.values()))
+        return self.tests_under_any("multiplied")
 
-    def under_mutant(self, has: Callable[[Facts], bool], mutant: str) -> list[str]:
+    def under_mutant(self, fact: FactName, mutant: str) -> list[str]:
         """Return the tests that have a fact under a mutant and pass without the mutant."""
-        passed = {*self.tests(has_passed)}
-        return [test for test in self.tests(has, Variant("mutant", mutant)) if test in passed]
+        passed = {*self.tests("passed")}
+        return sorted(passed.intersection(self.tests(fact, Variant("mutant", mutant))))
 
     def noticed_by(self, mutant: str) -> list[str]:
         """Return the tests that noticed a mutant. A flaky test notices nothing."""
-        return [test for test in self.under_mutant(has_failed, mutant) if test not in self.flaky["mutant"]]
+        return sorted({*self.under_mutant("failed", mutant)} - self.flaky["mutant"])
 
     def is_needless(self, item: pytest.Item) -> bool:
         """Return whether a variant can show nothing new. Such a variant is not run."""
@@ -83,11 +93,3 @@ class Ledger:
             return True
         is_met = not set(mutants()[variant.name].operations).isdisjoint(facts.calls)
         return not is_met or bool(self.noticed_by(variant.name))
-
-
-def has_passed(facts: Facts) -> bool:
-    return facts.passed
-
-
-def has_failed(facts: Facts) -> bool:
-    return facts.failed

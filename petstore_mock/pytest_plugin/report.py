@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from itertools import chain
 from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -142,17 +143,15 @@ def _file_name(nodeid: str) -> str:
 def _archive(worlds: Mapping[str, list[Exchange]]) -> str:
     from petstore_mock.journal.har import har_document  # noqa: PLC0415  # only a failure needs it
 
-    every = har_document(exchange for exchanges in worlds.values() for exchange in exchanges)
-    return json.dumps(every, ensure_ascii=False, indent=2)
+    archive = har_document(chain.from_iterable(worlds.values()))
+    return json.dumps(archive, ensure_ascii=False, indent=2)
 
 
 def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
     """Return a line for each rule that a request broke and the test did not expect."""
     lines: dict[str, None] = {}
-    for exchanges in worlds.values():
-        for exchange in exchanges:
-            if not exchange.is_violation or exchange.expected:
-                continue
+    for exchange in chain.from_iterable(worlds.values()):
+        if exchange.is_violation and not exchange.expected:
             for rule in exchange.violations or [exchange.reason]:
                 lines[f"{exchange.request_line}: {exchange.masked(str(rule))}"] = None
     return list(lines)[:_SHOWN]

@@ -188,7 +188,8 @@ class Session:
         if is_excused:
             run.warnings.clear()
         # If a fixture failed, no fault could fire.
-        if is_excused or (phase == "setup" and error is not None):
+        has_broken_setup = phase == "setup" and error is not None
+        if is_excused or has_broken_setup:
             # This marks the problems as reported, so that the teardown does not raise them.
             with suppress(VerificationError):
                 run.home.petstore.verify()
@@ -267,15 +268,15 @@ class Session:
         run = self._run
         if run is None or run.item is not item:
             return report
+        error = None if call.excinfo is None else call.excinfo.value
         if self._replays.current is not None:
-            run.record(report, None if call.excinfo is None else call.excinfo.value, [])
+            run.record(report, error, [])
             self._replays.note(failed=run.facts.failed)
             _hide(report, call)
             return report
         leaks = self._new_leaks(run, report)
         if not run.uses and not leaks:
             return report
-        error = None if call.excinfo is None else call.excinfo.value
         # A mutant may make a client send requests after its test.
         of_tests = [leak for leak in leaks if leak["world"] not in self._under_mutants]
         record = run.record(report, error, of_tests)
@@ -307,8 +308,9 @@ class Session:
             return "", "", ""
         if record["facts"]["flaky"]:
             return "flaky", "f", "FLAKY"
-        has_noticed = record["facts"]["failed"]
-        return ("noticed", "n", "NOTICED") if has_noticed else ("unnoticed", "u", "UNNOTICED")
+        if record["facts"]["failed"]:
+            return "noticed", "n", "NOTICED"
+        return "unnoticed", "u", "UNNOTICED"
 
 
 def _hide(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import pytest
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut, mask, printable
-from petstore_mock.common.refusing import one_of, refuse, require
+from petstore_mock.common.refusing import one_of, refuse, shown
 from petstore_mock.common.values import shown_url, text_of, variable_of, write_text
 from petstore_mock.core.options import FLAG_WORDS, OPTIONS, options_at
 from petstore_mock.errors import PetStoreMockError
@@ -17,14 +18,10 @@ from petstore_mock.pytest_plugin.home import Home
 from petstore_mock.pytest_plugin.products import remote_home
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
 _OF_THE_COMMAND_LINE: Final = [name for name in options_at("fixture") if name not in options_at("setting")]
 _KEYWORDS: Final = [name for name in options_at("fixture") if name in options_at("setting")]
-SETTINGS: Final[Mapping[str, str]] = {
-    name: ": ".join(filter(None, (option.words, ", ".join(option.alternatives))))
-    for name, option in options_at("setting").items()
-}
 _SHOWN: Final = 80  # characters of a setting in the header
 
 
@@ -36,8 +33,10 @@ def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     try:
         value = config.getini(f"petstore_{name}")
     except (TypeError, ValueError, pytest.UsageError) as error:
-        refuse(f"expected {FLAG_WORDS if OPTIONS[name].is_flag else 'text'} in {source}: {error}")
-    return str(value or ""), source, config.rootpath if config.inipath is None else config.inipath.parent
+        words = FLAG_WORDS if OPTIONS[name].is_flag else "text"
+        refuse(f"expected {words} in {source}: {error}")
+    folder = config.rootpath if config.inipath is None else config.inipath.parent
+    return str(value or ""), source, folder
 
 
 def choice(config: pytest.Config, name: str) -> str:
@@ -50,12 +49,14 @@ def choice(config: pytest.Config, name: str) -> str:
 def header(config: pytest.Config) -> str | None:
     """Return a line with each setting and its source. A forgotten environment variable is easy to see in it."""
     parts: list[str] = []
-    for name in SETTINGS:
+    for name in options_at("setting"):
         with suppress(PetStoreMockError):  # the fixture reports a wrong setting
             text, source, _ = setting(config, name)
-            parts += [f"{name}={_shown(name, text)} from {source}"] if text else []
+            if text:
+                parts.append(f"{name}={_shown(name, text)} from {source}")
     for name in (*_OF_THE_COMMAND_LINE, "remote"):
-        if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
+        value = config.getoption(f"petstore_{name}")
+        if value not in {None, ""}:
             parts.append(f"{name}={_shown(name, str(value))} from --petstore-{name.replace('_', '-')}")
     return printable(f"petstore-mock: {'; '.join(parts)}") if parts else None
 
@@ -97,11 +98,12 @@ def written(path: Path, what: str, text: str) -> Written:
 # The session's fake
 
 
-def start_fake(config: pytest.Config, given: object) -> Home:
+def start_fake(config: pytest.Config, petstore_options: object) -> Home:
     """Return the fake for the value of ``petstore_options``. A wrong option fails the test without a traceback."""
     try:
-        require(isinstance(given, Mapping), "a dict of keywords of PetStoreMock", petstore_options=given)
-        options = _options_of(config, cast("Mapping[str, Any]", given))
+        if not is_object(petstore_options):
+            refuse(f"expected a dict of keywords of PetStoreMock; got petstore_options={shown(petstore_options)}")
+        options = _options_of(config, petstore_options)
         address = config.getoption("petstore_remote") or setting(config, "remote")[0]
         if address:
             return remote_home(address, options, setting(config, "remote_token")[0] or None)
@@ -122,23 +124,27 @@ def _fail(config: pytest.Config, error: PetStoreMockError) -> NoReturn:
     pytest.fail("\n".join(lines), pytrace=False)
 
 
-def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # each keyword has its own type
+def _value_of(name: str, text: str, folder: Path) -> object:
     """Return the value of a setting. A relative path starts at ``folder``, whether or not the file exists."""
     if name == "behaviour":
         from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
 
         return as_behaviour(text, folder)
-    value = OPTIONS[name].parse(text)
-    return folder / value if name == "seed" and not isinstance(value, int) else value
+    value: object = OPTIONS[name].parse(text)
+    return folder / value if isinstance(value, Path) else value
 
 
-def _options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
+def _options_of(config: pytest.Config, of_fixture: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name in _KEYWORDS:
         text, _, folder = setting(config, name)
         if text:
             options[name] = _value_of(name, text, folder)
-    for name in given:
+    for name, value in of_fixture.items():
         one_of(name, [*_KEYWORDS, *_OF_THE_COMMAND_LINE], "keyword of PetStoreMock in petstore_options")
-    asked = {name: config.getoption(f"petstore_{name}") for name in _OF_THE_COMMAND_LINE}
-    return {**options, **given, **{name: value for name, value in asked.items() if value not in {None, ""}}}
+        options[name] = value
+    for name in _OF_THE_COMMAND_LINE:
+        value = config.getoption(f"petstore_{name}")
+        if value not in {None, ""}:
+            options[name] = value
+    return options

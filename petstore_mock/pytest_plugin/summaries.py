@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.masking import cut_middle
 from petstore_mock.common.values import counted
 from petstore_mock.core.options import OPTIONS
-from petstore_mock.pytest_plugin.ledger import has_failed, has_passed
 from petstore_mock.pytest_plugin.products import clause_of, mutants
 from petstore_mock.pytest_plugin.variants import Variant, choose_mutants
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from petstore_mock.pytest_plugin.ledger import Ledger
 
 _FLAKY: Final = "These tests are flaky: they failed, and a replay had another result. Their failures do not count:"
+_SURVIVORS: Final = "No test noticed these mutants. Those that the largest number of tests reached come first:"
 _SHOWN: Final = 10  # owners of leaks, or tests in one line
 _REACHED: Final = 3  # tests that reached a mutant
 _LONGEST_NAME: Final = 60  # characters of a test's name
@@ -41,7 +42,9 @@ class Measure(NamedTuple):
 
 
 def _block(title: str, lines: Collection[str]) -> list[str]:
-    return ["", title, *(f"  {line}" for line in lines)] if lines else []
+    if not lines:
+        return []
+    return ["", title, *(f"  {line}" for line in lines)]
 
 
 def _listed(tests: Sequence[str], most: int = _SHOWN) -> str:
@@ -72,8 +75,10 @@ def leaks(ledger: Ledger, *, fails: bool) -> Summary:
     if len(ledger.leaks) > _SHOWN:
         lines.append(f"and {len(ledger.leaks) - _SHOWN} more tests")
     lines.append("Such a request gets 401, or 404 from a remote stub. No journal shows it.")
-    others = " or ".join(OPTIONS["leaks"].alternatives[1:])
-    failures = [f"leaks fail the session unless petstore_leaks is {others}."] if fails else []
+    failures: list[str] = []
+    if fails:
+        others = " or ".join(OPTIONS["leaks"].alternatives[1:])
+        failures.append(f"leaks fail the session unless petstore_leaks is {others}.")
     return Summary("petstore: requests of finished tests", lines, failures)
 
 
@@ -86,12 +91,8 @@ def deaths(ledger: Ledger) -> Summary | None:
 
 def removed(ledger: Ledger) -> Summary:
     """List the tests that call a removed operation."""
-    tests = {test for test, runs in ledger.facts.items() if any(facts.removed for facts in _without_mutants(runs))}
-    return Summary("petstore: tests that call a removed operation", sorted(tests) or ["none"])
-
-
-def _without_mutants(runs: Mapping[Variant, Any]) -> list[Any]:
-    return [facts for variant, facts in runs.items() if variant.kind != "mutant"]
+    tests = ledger.tests_under_any("removed", ("as_is", "gap"))
+    return Summary("petstore: tests that call a removed operation", tests or ["none"])
 
 
 # Exploration
@@ -102,7 +103,7 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
     from petstore_mock.interface.gaps import GAPS, VARIED  # noqa: PLC0415  # most runs do not need it
 
     explored = ledger.multiplied()
-    broken = sorted({*explored} & {*ledger.tests(has_failed)})
+    broken = sorted({*explored} & {*ledger.tests("failed")})
     flaky = sorted(ledger.flaky["gap"].difference(broken))
     sound = {*explored}.difference(broken, flaky)
     most = min(count, sum(len(GAPS[name].alternatives) - 1 for name in VARIED))
@@ -126,7 +127,7 @@ def _reliances(ledger: Ledger, sound: Collection[str]) -> list[str]:
         of_gap: list[str] = []
         for alternative in gap.alternatives:
             variant = Variant("gap", gap.name, alternative)
-            failed = [test for test in ledger.tests(has_failed, variant) if test in sound]
+            failed = [test for test in ledger.tests("failed", variant) if test in sound]
             if failed:
                 of_gap.append(f"  {variant.text}: {_listed(failed)}")
         if of_gap:
@@ -141,11 +142,9 @@ def _reliances(ledger: Ledger, sound: Collection[str]) -> list[str]:
 
 
 def _assumptions(ledger: Ledger, assumed: Mapping[str, str]) -> list[str]:
-    declared: dict[tuple[str, ...], list[str]] = {}
-    for gap_and_choice in assumed.items():
-        declared[gap_and_choice] = ["the setting petstore_assumes"]
-    declared.update(ledger.by_fact(lambda facts: map(tuple, facts.assumes)))
-    return [f"{gap}={alternative}: {_listed(sources)}" for (gap, alternative), sources in declared.items()]
+    sources: dict[tuple[str, ...], list[str]] = {item: ["the setting petstore_assumes"] for item in assumed.items()}
+    sources |= ledger.by_fact(lambda facts: map(tuple, facts.assumes))
+    return [f"{'='.join(assumption)}: {_listed(sources[assumption])}" for assumption in sources]
 
 
 # Mutants
@@ -157,9 +156,9 @@ def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Meas
     noticed = [row for row in chosen if row["noticed"]]
     missed = [row for row in chosen if not row["noticed"]]
     missed.sort(key=lambda row: -len(row["reached_by"]))
-    multiplied = {*ledger.tests(lambda facts: facts.multiplied)}
-    finished = {*ledger.tests(lambda facts: facts.finished)} & multiplied
-    broken = sorted(finished.difference(ledger.tests(has_passed)))
+    multiplied = {*ledger.tests("multiplied")}
+    finished = multiplied.intersection(ledger.tests("finished"))
+    broken = sorted(finished.difference(ledger.tests("passed")))
     flaky = sorted(ledger.flaky["mutant"].difference(broken))
     document = {
         **_measured(chosen, noticed, "noticed"),
@@ -170,15 +169,16 @@ def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Meas
         "not_run": sorted(ledger.facts.keys() - multiplied),
     }
     shown = [row for row in missed if is_verbose or row["reached_by"]]
-    survivors = [line for row in shown for line in _survivor(row)]
-    lines = [
-        f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
-        *_block("No test noticed these mutants. Those that the largest number of tests reached come first:", survivors),
-        *_unreached(len(missed) - len(shown)),
-        *_block("These tests do not pass as they are, so they can't notice mutants:", broken),
-        *_block(_FLAKY, flaky),
-        *_alone(ledger),
-    ]
+    survivors = [*chain.from_iterable(map(_survivor, shown))]
+    share = f"{len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} %"
+    lines = [f"The tests noticed {share} (seed: {seed})"]
+    lines += _block(_SURVIVORS, survivors)
+    unreached = len(missed) - len(shown)
+    if unreached:
+        lines += ["", f"No test reached {counted(unreached, 'other mutant')}; -v lists them."]
+    lines += _block("These tests do not pass as they are, so they can't notice mutants:", broken)
+    lines += _block(_FLAKY, flaky)
+    lines += _alone(ledger)
     return Measure(lines, document)
 
 
@@ -190,10 +190,6 @@ def _survivor(row: Mapping[str, Any]) -> list[str]:
     of_mistake = wrap(mistake, _COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
     of_clause = wrap(clause, _COLUMNS, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     return [*of_mistake, *of_clause]
-
-
-def _unreached(count: int) -> list[str]:
-    return ["", f"No test reached {counted(count, 'other mutant')}; -v lists them."] if count else []
 
 
 def _mutant(ledger: Ledger, name: str) -> JsonObject:
@@ -208,7 +204,7 @@ def _mutant(ledger: Ledger, name: str) -> JsonObject:
         "words": clause.words,
         "noticed": bool(noticed),
         "noticed_by": noticed,
-        "reached_by": ledger.under_mutant(lambda facts: facts.reached, name),
+        "reached_by": ledger.under_mutant("reached", name),
     }
 
 
@@ -221,22 +217,20 @@ def coverage(ledger: Ledger) -> Measure:
     from petstore_mock.journal.outcomes import OUTCOMES  # noqa: PLC0415  # most runs do not need it
 
     met = ledger.by_fact(lambda facts: map(tuple, facts.outcomes))
-    documented = [(operation, name) for operation, names in OUTCOMES.items() for name in names]
-    outcomes = [_row("outcome", operation, name, met.get((operation, name), [])) for operation, name in documented]
+    outcomes: list[JsonObject] = []
+    for operation, names in OUTCOMES.items():
+        outcomes += [_row("outcome", operation, name, met.get((operation, name), [])) for name in names]
     faults: list[JsonObject] = []
-    never = dict.fromkeys(REQUEST_KINDS)
     for kind in REQUEST_KINDS:
-        for operation in OUTCOMES:
-            tests = met.get((operation, f"fault {kind}"), [])
-            faults.append(_row("fault", operation, kind, tests))
-            if tests:
-                never.pop(kind, None)
+        faults += [_row("fault", name, kind, met.get((name, f"fault {kind}"), [])) for name in OUTCOMES]
     shown = [row for row in outcomes if row["shown"]]
+    shown_faults = {row["fault"] for row in faults if row["shown"]}
+    other_faults = [kind for kind in REQUEST_KINDS if kind not in shown_faults]
     measured = _measured(outcomes, shown, "shown")
-    lines = [f"{operation} {outcome}: {counted(len(tests), 'test')}" for (operation, outcome), tests in met.items()]
+    lines = [f"{' '.join(outcome)}: {counted(len(tests), 'test')}" for outcome, tests in met.items()]
     lines.append(f"Shown: {len(shown)} of {len(outcomes)} documented outcomes: {measured['percent']} %.")
     lines += [f"Never shown: {row['operation']} {row['outcome']}" for row in outcomes if not row["shown"]]
-    lines.append(f"Faults never shown: {', '.join(never) or 'none'}.")
+    lines.append(f"Faults never shown: {', '.join(other_faults) or 'none'}.")
     return Measure(lines, {**measured, "outcomes": outcomes, "faults": faults})
 
 

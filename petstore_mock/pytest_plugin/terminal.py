@@ -64,11 +64,13 @@ class Summaries:
             add(summaries.removed(ledger))
         if self.covers:
             add(self._with_goal("coverage", summaries.coverage(ledger)))
-        if count := option("petstore_explore"):
-            add(summaries.exploration(ledger, count, seed, self.assumed))
-        if count := option("petstore_mutants"):
+        behaviours = option("petstore_explore")
+        if behaviours:
+            add(summaries.exploration(ledger, behaviours, seed, self.assumed))
+        mutants = option("petstore_mutants")
+        if mutants:
             is_verbose = self._config.get_verbosity() > 0
-            add(self._with_goal("mutants", summaries.mutation(ledger, count, seed, is_verbose=is_verbose)))
+            add(self._with_goal("mutants", summaries.mutation(ledger, mutants, seed, is_verbose=is_verbose)))
 
     def _with_goal(self, name: str, measure: Measure) -> Summary:
         """Write the JSON file of a measure, and compare its percentage with the goal."""
@@ -78,7 +80,8 @@ class Summaries:
         if file:
             text = json.dumps(measure.document, indent=2, ensure_ascii=False)
             written = settings.written(self._config.invocation_params.dir / file, "JSON", text)
-            (failures if written.failed else lines).append(written.line)
+            section = failures if written.failed else lines
+            section.append(written.line)
         percent = measure.document["percent"]
         least = self._config.getoption(f"petstore_{name}_fail_under")
         if least is not None and percent < least:

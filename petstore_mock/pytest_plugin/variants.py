@@ -5,7 +5,7 @@ The text of a variant, ``GAP=ALTERNATIVE`` or ``mutant=NAME``, is part of the te
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
@@ -33,9 +33,9 @@ class Variant(NamedTuple):
 
     @property
     def text(self) -> str:
-        if self.kind == "gap":
-            return f"{self.name}={self.alternative}"
-        return f"mutant={self.name}" if self.kind == "mutant" else ""
+        if self.kind == "as_is":
+            return ""
+        return f"{self.name}={self.alternative}" if self.kind == "gap" else f"mutant={self.name}"
 
 
 AS_IS: Final = Variant("as_is")
@@ -97,17 +97,16 @@ def choose_mutants(count: int, seed: int) -> list[str]:
 
 
 def _row_by_row(columns: Iterable[list[T]]) -> list[T]:
-    rows = zip_longest(*columns)
-    return [cell for row in rows for cell in row if cell is not None]
+    cells = chain.from_iterable(zip_longest(*columns))
+    return [cell for cell in cells if cell is not None]
 
 
 def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
     """Parametrise a test, so that pytest runs it unchanged and then under its variants."""
     definition, option = metafunc.definition, metafunc.config.getoption
     count, mutant_count = option("petstore_explore"), option("petstore_mutants")
-    if FIXTURE not in metafunc.fixturenames:
-        return
-    if not count and not mutant_count:
+    has_variants = count or mutant_count
+    if FIXTURE not in metafunc.fixturenames or not has_variants:
         return
     seed = option("petstore_random_seed") or 0
     variants = [AS_IS]
