@@ -12,10 +12,11 @@ import importlib
 import json
 import os
 import sys
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from petstore_mock.adapter.protocol import CANCELLED, STATUS, VERSION
 from petstore_mock.checks import Call, UnknownErrorError, classify_exception, read_pet
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.mock.face import PetStore
 
 _NOWHERE: Final = "http://127.0.0.1:9/v1"  # the port of the discard service
 
@@ -132,31 +134,31 @@ class PythonAdapter:
         gc.collect()
 
 
-def _service(url: str, key: str, timeout: float, ca: str | None) -> Any:  # noqa: ANN401  # a part of a mock
+def _service(url: str, key: str, timeout: float, ca: str | None) -> PetStore:
     headers = {"Authorization": f"Bearer {key}"}
-    return SimpleNamespace(url=url, api_key=key, headers=headers, timeout=timeout, ca=ca)
+    parts = SimpleNamespace(url=url, api_key=key, headers=headers, timeout=timeout, ca=ca)
+    return cast("PetStore", parts)
 
 
 def _told(error: BaseException) -> JsonObject:
     if isinstance(error, concurrent.futures.CancelledError):
         return {"kind": CANCELLED}
-    said = {"message": text_of(str, error), "type": type(error).__name__}
-    try:
-        kind = classify_exception(error)
-    except UnknownErrorError:
-        return {"kind": "other", **said}
-    return {"kind": STATUS, "status": kind, **said} if is_integer(kind) else {"kind": kind, **said}
+    told: JsonObject = {"kind": "other", "message": text_of(str, error), "type": type(error).__name__}
+    with suppress(UnknownErrorError):
+        told["kind"] = classify_exception(error)
+    if is_integer(told["kind"]):
+        told |= {"kind": STATUS, "status": told["kind"]}
+    return told
 
 
 def _imported(place: str) -> Callable[[Any], Any]:
     module, colon, name = place.partition(":")
     if not colon:
         raise PetStoreMockError(f"expected module:make_client; got {place!r}")
-    value: Any = importlib.import_module(module)
+    make_client: Any = importlib.import_module(module)
     for part in name.split("."):
-        value = getattr(value, part)
-    found: Callable[[Any], Any] = value
-    return found
+        make_client = getattr(make_client, part)
+    return cast("Callable[[Any], Any]", make_client)
 
 
 def main() -> None:

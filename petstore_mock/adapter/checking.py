@@ -72,7 +72,8 @@ class AdapterOptions(Options):
 
     @property
     def every_check(self) -> Sequence[Check]:
-        return [program_goes_on, *(one for one in CHECKS.values() if one not in NOT_APPLIED), *self.promised]
+        applied = [rule for rule in CHECKS.values() if rule not in NOT_APPLIED]
+        return [program_goes_on, *applied, *self.promised]
 
     @property
     def plays_side_by_side(self) -> bool:
@@ -129,16 +130,18 @@ def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
 def replayed(options: AdapterOptions, scenarios: Sequence[Scenario]) -> list[Bug]:
     """Play recorded scenarios again, and return the bugs that they show."""
     with run_of(options) as run:
-        played = [bug for scenario in scenarios for bug in _played(run, scenario)]
-        return [*played, *_bugs_of_end(options, run, scenarios)]
+        played = [_played(run, scenario) for scenario in scenarios]
+        bugs = [bug for bug in played if bug is not None]
+        return [*bugs, *_bugs_of_end(options, run, scenarios)]
 
 
-def _played(run: Run, scenario: Scenario) -> list[Bug]:
-    for _ in range(_PLAYS if scenario.has_races else 1):
+def _played(run: Run, scenario: Scenario) -> Bug | None:
+    plays = _PLAYS if scenario.has_races else 1
+    for _ in range(plays):
         bug = explain(Example(run, scenario).play())
         if bug is not None:
-            return [bug]
-    return []
+            return bug
+    return None
 
 
 def _endings(run: Run, bugs: Iterable[Bug]) -> Iterator[Scenario]:
@@ -166,7 +169,7 @@ def _bugs_of_end(options: AdapterOptions, run: Run, played: Iterable[Scenario]) 
         how = options.program.end()
         if how is not None:
             bug = _bug_of_end(example, how)
-            is_ignored = bool({program_goes_on.name, bug.finding.rule} & run.ignore)
+            is_ignored = program_goes_on.name in run.ignore or bug.finding.rule in run.ignore
             return [] if is_ignored else [bug]
     return []
 

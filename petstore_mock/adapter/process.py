@@ -127,9 +127,10 @@ class AdapterProcess:
     def cancel(self, client: str, call: Future[Any]) -> None:
         """Cancel a call, unless its reply has come."""
         with self._lock:
-            number = next((number for number, future in self._waiting.items() if future is call), None)
-        if number is not None:
-            self.ask_soon({"do": "cancel", "client": client, "call": number})
+            waiting = [*self._waiting.items()]
+        for number, future in waiting:
+            if future is call:
+                self.ask_soon({"do": "cancel", "client": client, "call": number})
 
     def _result(self, future: Future[Any], seconds: float, what: str) -> Any:  # noqa: ANN401
         try:
@@ -152,8 +153,9 @@ class AdapterProcess:
     # Replies
 
     def _read(self) -> None:
+        blocks = self._read_both() if _HAS_GROUPS else self._read_apart()
         with contextlib.suppress(OSError, ValueError):
-            for data in self._read_both() if _HAS_GROUPS else self._read_apart():
+            for data in blocks:
                 if not self._take(data):
                     break
         self._finish()
@@ -246,29 +248,23 @@ class AdapterProcess:
             self._greeted.set_result(hello_of(message))
             return
         number = message.get("id")
-        with self._lock:
-            future = self._waiting.get(number) if is_integer(number) else None
-        if future is None:
+        if not is_integer(number) or number not in self._waiting:
             raise self._wrong_id(number)
         try:
             result = result_of(message)
         except ClientError as error:
-            self._settle(cast("int", number), error=error)
+            self._settled(number).set_exception(error)
         else:
-            self._settle(cast("int", number), result=result)
+            self._settled(number).set_result(result)
 
     def _wrong_id(self, number: object) -> ReplyError:
         if is_integer(number) and 0 < number <= self._sent:
             return ReplyError(f"expected one reply for each request; got a second one with the id {number}")
         return ReplyError(f"expected the id of a request that waits; got {number!r}: copy the id of the request")
 
-    def _settle(self, number: int, *, result: object = None, error: Exception | None = None) -> None:
+    def _settled(self, number: int) -> Future[Any]:
         with self._lock:
-            future = self._waiting.pop(number)
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
+            return self._waiting.pop(number)
 
     # The end
 
@@ -287,8 +283,9 @@ class AdapterProcess:
             self._waiting.clear()
             if self.over is None:
                 self.over = self._reason(code, is_waiting=bool(waiting))
-            futures = [*waiting, *([] if self._greeted.done() else [self._greeted])]
-        for future in futures:
+            if not self._greeted.done():
+                waiting.append(self._greeted)
+        for future in waiting:
             future.set_exception(self.over)
 
     def _code(self, seconds: float = ENDS) -> int | None:
@@ -331,11 +328,11 @@ class AdapterProcess:
         self._close_input()
         code = self._code(seconds)
         self._reader.join(ENDS)
-        left = code is not None and (self._is_held or self._has_left_others())
+        has_left_others = code is not None and self._has_left_others()
         self.kill()
         if isinstance(self.over, BrokenAdapterError):
             raise self.over
-        if left:
+        if has_left_others:
             raise BrokenAdapterError(
                 "expected no process after the end of the adapter; got one that the adapter started: end it when "
                 "standard input ends"
@@ -349,7 +346,9 @@ class AdapterProcess:
             cast("IO[bytes]", self._popen.stdin).close()
 
     def _has_left_others(self) -> bool:
-        """Whether processes of the group outlive the first one."""
+        """Whether other processes outlive the first one: they hold its output, or belong to its group."""
+        if self._is_held:
+            return True
         deadline = monotonic() + _LOOK
         while _is_group(self._popen.pid):
             if monotonic() > deadline:

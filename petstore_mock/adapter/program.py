@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
-from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError
+from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError, row_of_method
 from petstore_mock.checks import Call, Outcome
 from petstore_mock.checks.adapting import ElsewhereClient
 from petstore_mock.checks.watch import settled
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from petstore_mock.adapter.protocol import Hello
-    from petstore_mock.common.values import Json
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.mock.petstore import PetStoreMock
 
 _LONGEST_END: Final = 5.0  # seconds that a program without a client may take to end
@@ -64,9 +64,7 @@ class AdapterProgram:
         self._usual = _variables()
         self._main: AdapterProcess | None = None
         self._others: list[AdapterProcess] = []
-        began = monotonic()
         self.hello: Hello = self._current().hello
-        self.starts_in = monotonic() - began
 
     def __enter__(self) -> Self:
         return self
@@ -81,7 +79,7 @@ class AdapterProgram:
             process.interrupt()
 
     def _running(self) -> Iterable[AdapterProcess]:
-        return [*self._others, *([] if self._main is None else [self._main])]
+        return self._others if self._main is None else [*self._others, self._main]
 
     def process(self) -> AdapterProcess:
         """Return the process for a new client."""
@@ -191,16 +189,18 @@ class _Client(ElsewhereClient):
         self._program, self._process = program, program.process()
         self.pooled = program.pooled
         self._name = self._process.new_client(petstore.api_key)
-        request = {"do": "open", "client": self._name, "url": petstore.url, "api_key": petstore.api_key}
-        tls = {"ca": petstore.tls.ca_path} if petstore.url.startswith("https:") else {}
+        request: JsonObject = {"do": "open", "client": self._name, "timeout": program.timeout}
+        request |= {"url": petstore.url, "api_key": petstore.api_key}
+        if petstore.url.startswith("https:"):
+            request["ca"] = petstore.tls.ca_path
         try:
-            self._process.ask_soon({**request, "timeout": program.timeout, **tls})
+            self._process.ask_soon(request)
         except ClientError:
             program.leave(self._process)
             raise
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
-        row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
+        row = row_of_method(name)
         if row is None or row.name not in self._process.hello.operations:
             raise AttributeError(name)
         return partial(self._call, row)
@@ -216,7 +216,8 @@ class _Client(ElsewhereClient):
 
     def interrupted(self, call: Call, at: int) -> Outcome:
         # A call may end before its cancellation, or not have begun.
-        for attempt in range(_CANCELS if self._process.hello.cancel else 0):
+        attempts = _CANCELS if self._process.hello.cancel else 0
+        for attempt in range(attempts):
             future = self.ask(call)
             sleep(attempt * at * _PLACE)
             self._process.cancel(self._name, future)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from petstore_mock.common.values import Json
+    from petstore_mock.interface.table import Operation
 
 VERSION: Final = 1
 CANCELLED: Final = "cancelled"
@@ -67,6 +68,14 @@ class Hello:
     name: str
 
 
+def row_of_method(name: str) -> Operation | None:
+    """Return the operation that a client's method calls, or None."""
+    for row in OPERATIONS.values():
+        if row.client_method == name:
+            return row
+    return None
+
+
 def classify(error: BaseException) -> Kind:
     """Return the meaning of an error that the adapter reported."""
     if isinstance(error, ClientError) and error.meaning is not None:
@@ -109,17 +118,14 @@ def hello_of(message: Mapping[str, Any]) -> Hello:
     if not is_array(operations) or not operations:
         raise ReplyError(f"expected operations as a list of names; list those of {in_words(OPERATIONS)} that you adapt")
     for name in operations:
-        if not isinstance(name, str) or name not in OPERATIONS:
-            _refuse_operation(name)
+        if name not in [*OPERATIONS]:
+            hint = did_you_mean(name, OPERATIONS)
+            raise ReplyError(f"expected operations among {in_words(OPERATIONS)}; got {name!r}{hint}")
     concurrent, cancel, name = message.get("concurrent", False), message.get("cancel", False), message.get("name", "")
-    if not isinstance(concurrent, bool) or not isinstance(cancel, bool) or not isinstance(name, str):
+    has_flags = isinstance(concurrent, bool) and isinstance(cancel, bool)
+    if not has_flags or not isinstance(name, str):
         raise ReplyError("expected concurrent and cancel as true or false, and name as a text")
     return Hello(frozenset(operations), concurrent, cancel, cut(printable(name), _SHOWN))
-
-
-def _refuse_operation(name: object) -> NoReturn:
-    known = in_words(OPERATIONS)
-    raise ReplyError(f"expected operations among {known}; got {name!r}{did_you_mean(name, OPERATIONS)}")
 
 
 def result_of(message: Mapping[str, Any]) -> Json:

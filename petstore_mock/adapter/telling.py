@@ -7,13 +7,13 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock import __version__
+from petstore_mock.adapter.protocol import row_of_method
 from petstore_mock.checks import Call
 from petstore_mock.checks.scenario import Scenario
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import Fault
-from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,8 @@ class Recorded(NamedTuple):
 
 def bugs_as_text(bugs: Sequence[Bug]) -> str:
     count = len(bugs)
-    texts = ["The client has a bug." if count == 1 else f"The client has {count} bugs."]
+    words = "a bug" if count == 1 else f"{count} bugs"
+    texts = [f"The client has {words}."]
     for number, bug in enumerate(bugs, 1):
         texts.append(f"Bug {number} of {count} (rule {bug.finding.rule!r}): {bug.sentence}")
         texts += [f"{title}:\n\n{text}" for title, text in _parts(bug).items() if text]
@@ -55,9 +56,11 @@ def _parts(bug: Bug) -> dict[str, str]:
 def _shown(line: Line) -> str:
     """Return a step in the words of the interface: a call of the client, or an act of the service."""
     step = _as_data(line)
-    end = " again and again, cancelled each time" if step.get("cancelled") else ""
-    words = " at once with ".join(f"{one['operation']} {_json(one['arguments'])}" for one in step.get("calls", ()))
-    return f"{words}{end}" or " ".join([step["act"], *map(_json, step["arguments"])])
+    if "act" in step:
+        return " ".join([step["act"], *map(_json, step["arguments"])])
+    calls = [f"{call['operation']} {_json(call['arguments'])}" for call in step["calls"]]
+    end = " again and again, cancelled each time" if "cancelled" in step else ""
+    return f"{' at once with '.join(calls)}{end}"
 
 
 def _json(value: Json) -> str:
@@ -66,17 +69,20 @@ def _json(value: Json) -> str:
 
 def _as_data(line: Line) -> JsonObject:
     """Return a step as a JSON value."""
-    row = next((row for row in OPERATIONS.values() if row.client_method == line.method), None)
+    row = row_of_method(line.method)
     calls = [value for value in line.positional if isinstance(value, Call)]
     if row is not None:
         calls = [Call.of(row, line.positional, line.keywords)]
     if calls:
         shown = [{"operation": call.operation, "arguments": dict(call.arguments)} for call in calls]
-        cancelled = {"cancelled": True} if line.method == "interrupt" else {}
-        return {"client": line.owner, "calls": shown, **cancelled}
-    values = [value.to_data() if isinstance(value, Fault) else value for value in line.positional]
-    given: list[Any] = [*values, *([dict(line.keywords)] if line.keywords else [])]
-    return {"act": f"{line.owner}.{line.method}", "arguments": given}
+        step: JsonObject = {"client": line.owner, "calls": shown}
+        if line.method == "interrupt":
+            step["cancelled"] = True
+        return step
+    arguments = [value.to_data() if isinstance(value, Fault) else value for value in line.positional]
+    if line.keywords:
+        arguments.append(dict(line.keywords))
+    return {"act": f"{line.owner}.{line.method}", "arguments": arguments}
 
 
 # JSON
@@ -84,20 +90,21 @@ def _as_data(line: Line) -> JsonObject:
 
 def as_json(command: Sequence[str], report: CheckReport | None, bugs: Sequence[Bug]) -> str:
     """Return the whole report as JSON."""
-    counted = {} if report is None else _counts(report)
-    told = [
-        {
-            "rule": bug.finding.rule,
-            "check": bug.finding.check,
-            "sentence": bug.sentence,
-            "steps": [_as_data(line) for line in bug.lines],
-            "wire": bug.wire,
-            "scenario": bug.scenario.to_data(),
-        }
-        for bug in bugs
-    ]
-    document = {"petstore-mock": __version__, "command": [*command], "bugs": told, **counted}
+    document = {"petstore-mock": __version__, "command": [*command], "bugs": [*map(_bug_as_data, bugs)]}
+    if report is not None:
+        document |= _counts(report)
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _bug_as_data(bug: Bug) -> JsonObject:
+    return {
+        "rule": bug.finding.rule,
+        "check": bug.finding.check,
+        "sentence": bug.sentence,
+        "steps": [*map(_as_data, bug.lines)],
+        "wire": bug.wire,
+        "scenario": bug.scenario.to_data(),
+    }
 
 
 def _counts(report: CheckReport) -> JsonObject:

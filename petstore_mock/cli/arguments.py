@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.refusing import one_of, refuse
@@ -44,28 +45,31 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
 
     # typeshed declares overloads, which differ only in the type of the namespace.
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:  # type: ignore[override]  # noqa: ANN401
-        return super().parse_known_args(self._with_joined_values(args), namespace)
+    def parse_known_args(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        namespace: Any = None,  # noqa: ANN401
+    ) -> tuple[argparse.Namespace, list[str]]:
+        return super().parse_known_args(self._with_joined_values(sys.argv[1:] if args is None else args), namespace)
 
-    def _with_joined_values(self, arguments: Sequence[str] | None) -> list[str]:
+    def _with_joined_values(self, arguments: Sequence[str]) -> list[str]:
         """Return the arguments with ``--name=-value`` for ``--name -value``. A value may begin with a dash."""
-        given = [*(sys.argv[1:] if arguments is None else arguments)]
         # Behind a double dash, everything belongs to a command.
-        end = given.index("--") if "--" in given else len(given)
+        end = arguments.index("--") if "--" in arguments else len(arguments)
         joined: list[str] = []
-        rest = iter(given[:end])
+        rest = iter(arguments[:end])
         for argument in rest:
+            joined.append(argument)
             action = self._option_string_actions.get(argument)
             # An action with nargs takes no value, or several.
-            value = next(rest, None) if action is not None and action.nargs is None else None
-            if action is None or value is None:
-                joined.append(argument)
-            elif value.startswith("-") and value not in self._option_string_actions:
-                # Only a long name takes a value after an equals sign.
-                joined.append(f"{max(action.option_strings, key=len)}={value}")
-            else:
-                joined += [argument, value]
-        return [*joined, *given[end:]]
+            if action is None or action.nargs is not None:
+                continue
+            for value in islice(rest, 1):
+                joined.append(value)
+                if value.startswith("-") and value not in self._option_string_actions:
+                    # Only a long name takes a value after an equals sign.
+                    joined[-2:] = [f"{max(action.option_strings, key=len)}={value}"]
+        return [*joined, *arguments[end:]]
 
     def _long_options(self) -> list[str]:
         return [name for name in self._option_string_actions if name.startswith("--")]
@@ -83,9 +87,11 @@ class Parser(argparse.ArgumentParser):
                 words = f"{option.words}; can be repeated"
                 add(flag(option.name), action="append", metavar=option.metavar, help=words)
             else:
-                default = f" (default: {option.default})" if option.default else ""
+                words = option.words
+                if option.default:
+                    words = f"{words} (default: {option.default})"
                 metavar = "|".join(option.alternatives) or option.metavar
-                add(flag(option.name), metavar=metavar, help=f"{option.words}{default}")
+                add(flag(option.name), metavar=metavar, help=words)
 
 
 def flag(name: str) -> str:
@@ -108,8 +114,8 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> JsonO
     return values
 
 
-def _value_of(option: Option, texts: Any, source: str) -> Any:  # noqa: ANN401  # each option has its own type
-    """Return the checked value of an option. ``texts`` is a text, or a list of texts of a repeated option."""
+def _value_of(option: Option, texts: Any, source: str) -> object:  # noqa: ANN401  # a text, or a list of texts
+    """Return the checked value of an option. ``texts`` is a list of texts for a repeated option."""
     try:
         value = tuple(texts) if option.is_repeated else option.parse(texts)
         return option.check(option.name, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
 import threading
@@ -16,6 +17,7 @@ from petstore_mock.adapter.checking import NOT_APPLIED, AdapterOptions, bugs_of,
 from petstore_mock.adapter.process import EndedError
 from petstore_mock.adapter.program import AdapterProgram
 from petstore_mock.adapter.protocol import ClientError
+from petstore_mock.cli.signals import handling
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, in_words
@@ -39,7 +41,7 @@ _PATIENCE: Final = 2.0
 _FOUND: Final = 1
 # These decide what a scenario shows, so a scenario file keeps them.
 _KEPT: Final = ("patience", "longest_wait", "tls", "concurrent")
-_ENDING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
+_ENDING: Final = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -67,15 +69,14 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    return [*filter(None, map(str.strip, text.split(",")))]
 
 
 def _range(text: str) -> tuple[int, int]:
-    least, dots, most = text.partition("..")
-    is_range = bool(dots) and least.isdecimal() and most.isdecimal()
-    if not is_range or int(least) > int(most):
+    numbers = re.fullmatch(r"(\d+)\.\.(\d+)", text)
+    if numbers is None or int(numbers[1]) > int(numbers[2]):
         refuse(f"expected --limits as two numbers, such as 1..50; got {text!r}")
-    return int(least), int(most)
+    return int(numbers[1]), int(numbers[2])
 
 
 def run(given: Namespace, stdout: TextIO, _: TextIO) -> int:
@@ -178,19 +179,16 @@ def _interrupted_by_signals() -> Generator[list[Callable[[], object]]]:
     if threading.current_thread() is not threading.main_thread():
         yield functions
         return
-    numbers = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
-    former = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
+    with handling(_ENDING, interrupt):
         yield functions
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 def _summary(report: CheckReport, program: AdapterProgram, seed: int, *, is_whole: bool) -> str:
     apart = in_words(check.name for check in NOT_APPLIED)
     text = str(report) if is_whole else str(report).partition("\n")[0]
-    lines = [f"adapter: {program.hello.name}"] if program.hello.name else []
+    lines: list[str] = []
+    if program.hello.name:
+        lines.append(f"adapter: {program.hello.name}")
     lines += [text, f"not checked, because the client runs in another process: {apart}", f"seed: {seed}"]
     return "\n".join(lines)
 

@@ -87,7 +87,7 @@ def run(_: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         stderr.write("petstore-mock: expected a bug in the built-in client; found none. Please report this\n")
         return 1
     width = min(shutil.get_terminal_size().columns, 100)
-    before, sentence = (textwrap.fill(one, width, break_on_hyphens=False) for one in (_BEFORE, bug.sentence))
+    before, sentence = (textwrap.fill(text, width, break_on_hyphens=False) for text in (_BEFORE, bug.sentence))
     after = "\n".join([f"The store now has {len(pets)} animals:", *(f"   {json.dumps(pet)}" for pet in pets)])
     print(before, sentence, bug.wire, after, _NEXT, sep="\n\n", file=stdout)
     return 0

@@ -70,7 +70,9 @@ class RequestLog:
         self._ended.set()
         self._thread.join(_PATIENCE)
         missing = self._noted - self._written
-        return f"the log lost {counted(missing, 'line')}: no process read it, or the disk is full" if missing else ""
+        if not missing:
+            return ""
+        return f"the log lost {counted(missing, 'line')}: no process read it, or the disk is full"
 
     def _add(self, line: Exchange | str) -> None:
         self._noted += 1
@@ -158,8 +160,10 @@ def _result_of(exchange: Exchange) -> str:
 
 def _pet_id_of(exchange: Exchange) -> object:
     """Return the id in a response that was lost, or a question mark if the fault changed the body."""
+    if exchange.response is None:
+        return "?"
     try:
-        return json.loads(exchange.response.body)["id"] if exchange.response is not None else "?"
+        return json.loads(exchange.response.body)["id"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return "?"
 

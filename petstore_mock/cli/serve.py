@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.cli.arguments import Parser, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
+from petstore_mock.cli.signals import handling
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import EVERYWHERE, write_text
 from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
@@ -95,7 +96,8 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         while not ended.wait(0.2):
             for name in service.worlds.expire():
                 log.say("ended", f"ended after {options['world_ttl']:g} s without a request", name)
-    if problem := log.finish():
+    problem = log.finish()
+    if problem:
         print(f"petstore-mock: {problem}", file=stderr)
     return 0
 
@@ -127,12 +129,8 @@ def _ended_by_signal() -> Generator[threading.Event]:
         signal.signal(number, signal.SIG_DFL)
         ended.set()
 
-    before = {number: signal.signal(number, handle) for number in _ending_signals()}
-    try:
+    with handling(_ending_signals(), handle):
         yield ended
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _ending_signals() -> Iterator[int]:
@@ -151,6 +149,7 @@ def _ending_signals() -> Iterator[int]:
 
 
 def _is_given(value: object) -> bool:
+    # The port 0 is a value, although it is false.
     return value is not None and value is not False and value != ()
 
 
@@ -178,8 +177,10 @@ def _refuse_pairs(given: set[str]) -> None:
 
 
 def _is_door_open(options: Options) -> bool:
+    if options["no_control"]:
+        return False
     has_token = options["control_token"] is not None or options["control"]
-    return not options["no_control"] and (has_token or is_loopback(options["host"]))
+    return has_token or is_loopback(options["host"])
 
 
 def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:

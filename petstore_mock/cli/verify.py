@@ -104,7 +104,9 @@ def _output_files(options: Namespace) -> dict[str, Path]:
 
 
 def _print_plan(options: Namespace, files: Mapping[str, Path], stdout: TextIO) -> None:
-    names = [*files, *(["receipt"] if options.receipt is not None else [])]
+    names = [*files]
+    if options.receipt is not None:
+        names.append("receipt")
     if names:
         got = " ".join(flag(name) for name in names)
         refuse(f"expected no output file with --plan, which sends no request; got {got}")

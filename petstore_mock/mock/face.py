@@ -130,11 +130,11 @@ class PetStore(Stays):
 
     # Going back
 
-    def snapshot(self) -> Any:  # noqa: ANN401  # opaque
+    def snapshot(self) -> object:
         """Return a copy of the state: animals, keys, behaviour and clock. It contains no journal and no faults."""
         return self.world.snapshot()
 
-    def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # a result of snapshot()
+    def restore(self, snapshot: object) -> None:
         """Restore the state of a ``snapshot``, which :meth:`snapshot` returned.
 
         The keys that were valid in the snapshot are valid again, unless they were issued to an earlier test. Keys that
@@ -182,7 +182,7 @@ class PetStore(Stays):
             PetStoreMockError: ``Pet.json`` does not allow a field (§2), or another animal has the id.
         """
         require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
-        animal = {**({} if pet is None else pet), **fields}
+        animal = {**(pet or {}), **fields}
         # The verb takes {"count": 3} as a number of animals. As an animal, it has an unknown field.
         check_animal(animal, "seed")
         return dict(self._do(state.add_pets, {"pets": animal})["pets"][0])
@@ -198,8 +198,7 @@ class PetStore(Stays):
             PetStoreMockError: an animal is invalid. The message says which one.
         """
         require(not is_object(pets_or_count), "a list of animals, or their number", pets_or_count=pets_or_count)
-        is_count = isinstance(pets_or_count, int)
-        pets = {"count": pets_or_count} if is_count else read_animals(pets_or_count)
+        pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else read_animals(pets_or_count)
         return list(self._do(state.add_pets, {"pets": pets})["pets"])
 
     @property
@@ -291,10 +290,11 @@ class PetStore(Stays):
         Raises:
             PetStoreMockError: an argument is invalid. The message says which values are valid.
         """
-        rule = {"on": on, "times": times, "after": after, "where": where, "at": at, "probability": probability}
-        # JSON can't carry it.
-        own = {} if when is None else {"when": when}
-        arguments = {"fault": coerce(fault).to_data(), **rule, "off_contract": off_contract, **own}
+        arguments = {"fault": coerce(fault).to_data(), "on": on, "times": times, "after": after, "where": where}
+        arguments |= {"at": at, "probability": probability, "off_contract": off_contract}
+        # JSON can't carry a function.
+        if when is not None:
+            arguments["when"] = when
         return self._handle(self._do(state.plan_fault, arguments))
 
     def cancel_faults(self) -> None:
@@ -329,14 +329,16 @@ class PetStore(Stays):
     def _leave(self, error: BaseException | None, where: str) -> None:
         """Verify at the end of a block. Add the journal to an exception that leaves the block."""
         __tracebackhide__ = True
-        problems: list[Any] = [] if error is None else self._do(worlds.report_problems, {})["problems"]
+        if error is not None:
+            problems = self._do(worlds.report_problems, {})["problems"]
+            self._add_note(error, where, [problem["message"] for problem in problems])
+            return
         try:
-            if error is None:
-                self.verify()
+            self.verify()
         except VerificationError as problem:
-            error = problem
+            self._add_note(problem, where)
             raise
-        finally:
-            if error is not None and self.adds_notes:
-                texts = [problem["message"] for problem in problems]
-                add_note(error, where, lambda: journal_text(self.journal.kept, self.journal.notes), texts)
+
+    def _add_note(self, error: BaseException, where: str, problems: Iterable[str] = ()) -> None:
+        if self.adds_notes:
+            add_note(error, where, lambda: journal_text(self.journal.kept, self.journal.notes), problems)

@@ -47,7 +47,7 @@ class Service:
     ) -> None:
         self.host = Host(tls=listener["tls"], cors=Cors(listener["cors"]), **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
-        self.worlds.default.verification.expectations = lambda: [] if self._stubs is None else self._stubs.problems()
+        self.worlds.default.verification.expectations = self._problems
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
         self.tls: Tls | None = None
@@ -106,6 +106,10 @@ class Service:
     def expects(self) -> bool:
         return self._stubs is not None and self._stubs.expects
 
+    def _problems(self) -> list[str]:
+        """Return the failed expectations."""
+        return [] if self._stubs is None else self._stubs.problems()
+
     def clear(self) -> None:
         """Drop the expectations."""
         if self._stubs is not None:
@@ -116,10 +120,9 @@ class Service:
         stubs = self._stubs
         if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
             return None
-        if self.host.cors.answers(request):
-            return None
         world, routed = self.worlds.world_of(request)
-        return None if world.store.rules.route(routed.method, routed.target).allow else stubs
+        has_route = world.store.rules.route(routed.method, routed.target).allow
+        return None if has_route or self.host.cors.answers(request) else stubs
 
     def _stubbed(self, request: ApiRequest, respond: Callable[[], Stubbed]) -> Blocking:
         """Journal a request that an expectation matches, and return the function that responds."""
@@ -145,16 +148,21 @@ class Service:
     # Called by the transport; see http.handler.Handler
 
     def _handler_of(self, request: ApiRequest) -> Door | Worlds:
-        door = self._door
-        return self.worlds if door is None or not door.serves(request) else door
+        if self._door is not None and self._door.serves(request):
+            return self._door
+        return self.worlds
 
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking:
         stubs = self._stubs_for(request)
         respond = None if stubs is None else stubs.match(request)
-        return self._handler_of(request).handle(request) if respond is None else self._stubbed(request, respond)
+        if respond is not None:
+            return self._stubbed(request, respond)
+        return self._handler_of(request).handle(request)
 
     def body_limit(self, request: ApiRequest) -> int | None:
-        return self._handler_of(request).body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
+        if self._stubs_for(request) is not None:
+            return _STUB_BODY
+        return self._handler_of(request).body_limit(request)
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         return self._handler_of(request).refuse(condition, detail, request, generation)

@@ -122,16 +122,16 @@ def _result(verb: Verb, response: Response) -> Json:
     Raises:
         ValueError: the response is not the door's.
     """
-    value = json_body(response) if response.body else None
-    kind = media_type(response)
-    detail = value.get("detail") if is_object(value) else None
-    if kind == PROBLEM_TYPE and isinstance(detail, str):
-        _raise_problem(detail, response.status, verb)
-    is_success = 200 <= response.status < 300
-    is_json = kind == "application/json" or not response.body
-    if is_success and is_json and not violations(shape_of(verb).result, value, "response"):
-        return value
-    raise ValueError("not the door of petstore-mock")
+    value: Json = None
+    kind = "application/json"
+    if response.body:
+        value, kind = json_body(response), media_type(response)
+    if kind == PROBLEM_TYPE and isinstance(value["detail"], str):
+        _raise_problem(value["detail"], response.status, verb)
+    is_result = kind == "application/json" and 200 <= response.status < 300
+    if not is_result or violations(shape_of(verb).result, value, "response"):
+        raise ValueError("not the door of petstore-mock")
+    return value
 
 
 def _path_of(world: str | None) -> str:
@@ -182,6 +182,6 @@ def _carried(value: object) -> object:
     if isinstance(value, Iterable) and not is_binary:
         return list(cast("Any", value))
     # The bytes may be a key.
-    came = "bytes" if is_binary else shown(value)
-    message = f"got {came}. If it is a function for when=, pass criteria as where={{'name': 'Rex'}} instead"
+    got = "bytes" if is_binary else shown(value)
+    message = f"got {got}. If it is a function for when=, pass criteria as where={{'name': 'Rex'}} instead"
     raise TypeError(message)

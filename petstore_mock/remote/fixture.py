@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from petstore_mock.core.registry import Leak
+    from petstore_mock.verbs.worlds import LeaksData
 
 
 class Elsewhere:
@@ -52,7 +53,7 @@ class Elsewhere:
 
     def begin(self, owner: str, at_end: Callable[[Any], object], start: Mapping[str, Any]) -> None:
         """Make the world of a test, or replace it for the next example of the test."""
-        options = {**self._options, **{name: value for name, value in start.items() if value is not None}}
+        options = self._options | {option: value for option, value in start.items() if value is not None}
         options["behaviour"] = options["behaviour"].replace(options.pop("gaps", {}))
         options["seed"] = self._options.get("seed")
         name = self._name
@@ -74,14 +75,14 @@ class Elsewhere:
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return the stub's number of leaks, and this session's leaks after the first ``count``."""
-        found: Any = self._door.send(worlds.list_leaks, None, {})
-        new: list[Leak] = found["leaks"][count - found["total"] :] if found["total"] > count else []
-        owners = self._owners
-        ours = [leak for leak in new if leak["world"] in owners]
-        shown: list[Leak] = [
-            {**leak, "world": owners[leak["world"]], "request": printable(leak["request"])} for leak in ours
-        ]
-        return found["total"], shown
+        data: LeaksData = self._door.send(worlds.list_leaks, None, {})
+        shown: list[Leak] = []
+        new = max(0, data["total"] - count)
+        for leak in data["leaks"][-new:] if new else ():
+            owner = self._owners.get(leak["world"])
+            if owner is not None:
+                shown.append({**leak, "world": owner, "request": printable(leak["request"])})
+        return data["total"], shown
 
     def stop(self) -> None:
         no_proxy.unexempt(self.world)

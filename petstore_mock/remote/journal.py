@@ -51,8 +51,10 @@ class RemoteJournal(Journal):
     def kept(self) -> list[Exchange]:
         """The exchanges that are still kept, oldest first."""
         with self._pulling:
-            flying = (one.number for one in self._exchanges if one.in_flight or one.outcome == "hang")
-            after: int | None = min(flying, default=self.total + 1) - 1
+            after: int | None = self.total
+            for exchange in reversed(self._exchanges):
+                if exchange.in_flight or exchange.outcome == "hang":
+                    after = exchange.number - 1
             while after is not None and not self.is_over:
                 after = self._fetch(after)
         return super().kept
@@ -68,7 +70,7 @@ class RemoteJournal(Journal):
             self.clear()
             self._their_clears = page["clears"]
             return 0
-        known = {one.number: one for one in self._exchanges}
+        known = {exchange.number: exchange for exchange in self._exchanges}
         with self._reading():
             exchanges = [from_data(data) for data in page["requests"]]
         for exchange in exchanges:
@@ -166,6 +168,8 @@ class _Wait:
 def _question(asked: Criteria) -> JsonObject:
     """Return criteria in the JSON form of the door."""
     asked.require_json()
-    body = asked.asked.get("body")
-    text = {"body": body.decode("utf-8", "backslashreplace")} if isinstance(body, bytes) else {}
-    return {"operation": asked.operation, "where": {**asked.asked, **text}}
+    where = dict(asked.asked)
+    body = where.get("body")
+    if isinstance(body, bytes):
+        where["body"] = body.decode("utf-8", "backslashreplace")
+    return {"operation": asked.operation, "where": where}

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.suggesting import guided, helpful, no_attribute
 from petstore_mock.common.values import shown_url
 from petstore_mock.core.clock import Clock
@@ -61,7 +61,8 @@ def connect(url: str, world: str | None = None, token: str | None = None) -> Rem
             certificate is not trusted.
     """
     door = RemoteDoor(url, token)
-    require(world is None or (world == str(world) and world), "the name of a world", world=world)
+    if world is not None:
+        require(world == str(world) and world, "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of world {door.name!r} and world={world!r}. Pass one of them")
     name = world or door.name
@@ -80,9 +81,9 @@ class RemoteHandle(FaultHandle):
     def refresh(self) -> Mapping[str, Any]:
         """Return the current plan, or the last known one if the world has dropped it."""
         if not self.over:
-            plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
-            found = next((plan for plan in plans if plan["id"] == self.id), None)
-            self._plan, self.over = found or self._plan, found is None
+            plans = {plan["id"]: plan for plan in self._do(state.list_faults, {})["faults"]}
+            self.over = self.id not in plans
+            self._plan = plans.get(self.id, self._plan)
         return self._plan
 
     @property
@@ -132,19 +133,12 @@ class RemotePetStore(PetStore):
     def _begin(self, name: str, options: Mapping[str, Any] | None) -> None:
         """Use the world ``name``. With ``options``, make or replace it; without them, make it only if it is missing."""
         self._name = None if name == DEFAULT_WORLD else name
-        given, world = options or {}, None
+        world = None
         if options is None:
             with suppress(NotFoundError):
                 world = self._do(worlds.show_world, {})
         if world is None:
-            carried = _carried_options(given)
-            try:
-                world = self._do(worlds.make_world, carried)
-            except ProblemError as error:
-                # The door refused the animals, because all other options were checked here.
-                seed = given.get("seed")
-                path = seed.path if isinstance(seed, AnimalsOfFile) else seed
-                refuse(f"{path}: {error}" if isinstance(path, (str, PathLike)) else str(error))
+            world = self._made(options or {})
         self._shared = {"strict": world["strict"], "mutant": world["mutant"]}
         self.url = world["url"]
         path = urlsplit(self._door.root).path
@@ -156,6 +150,17 @@ class RemotePetStore(PetStore):
         self._handles: list[RemoteHandle] = []
         self._journal = RemoteJournal(self._do, self.secrets, self._door.reading)
         no_proxy.exempt(self, self._door.host)  # the client under test must reach the stub directly
+
+    def _made(self, options: Mapping[str, Any]) -> Json:
+        carried = _carried_options(options)
+        try:
+            return self._do(worlds.make_world, carried)
+        except ProblemError as error:
+            # The door refused the animals, because all other options were checked here.
+            seed = options.get("seed")
+            path = seed.path if isinstance(seed, AnimalsOfFile) else seed
+            where = f"{path}: " if isinstance(path, (str, PathLike)) else ""
+            refuse(f"{where}{error}")
 
     def secrets(self) -> tuple[str, ...]:
         """Return the key that reports must mask; they recognise issued keys by their form. Internal."""
@@ -251,9 +256,9 @@ class RemotePetStore(PetStore):
     def snapshot(self) -> tuple[str, int]:
         return self.url, self._do(state.take_snapshot, {})["id"]
 
-    def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # a result of snapshot()
-        is_own = is_array(snapshot) and [*snapshot][:1] == [self.url]
-        require(is_own, "a snapshot of this world, as snapshot() returns it", snapshot=snapshot)
+    def restore(self, snapshot: object) -> None:
+        if not is_array(snapshot) or [*snapshot][:1] != [self.url]:
+            refuse(f"expected a snapshot of this world, as snapshot() returns it; got snapshot={shown(snapshot)}")
         self._do(state.restore_snapshot, {"snapshot_id": snapshot[1]})
 
 
