@@ -60,7 +60,7 @@ __all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportUnsuppo
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # PEP 562: any public name
     if name not in __all__:
-        from petstore_mock.common.suggesting import of_module  # noqa: PLC0415  # pytest imports this package in every run
+        from petstore_mock.common.suggesting import of_module  # pytest imports this package in every run
 
         of_module(__name__, __all__)(name)
     module = importlib.import_module(f"petstore_mock.{_HOMES.get(name, name)}")

@@ -66,7 +66,7 @@ NOT_APPLIED: Final = (nothing_runs_on, program_unchanged, event_loop_is_free)
 class AdapterOptions(Options):
     """The options of a run over an adapter."""
 
-    def __init__(self, program: AdapterProgram, *, seed: int = 0, **options: Any) -> None:  # noqa: ANN401  # of Options
+    def __init__(self, program: AdapterProgram, *, seed: int = 0, **options: Any) -> None:  # of Options
         self.program, self._seed = program, seed
         super().__init__(program.make_client, classify=classify, environment=_ENVIRONMENTS, **options)
 
@@ -83,7 +83,7 @@ class AdapterOptions(Options):
         return _StateOfProcess(self.program)
 
     def chance(self) -> Random:
-        return Random(self._seed)  # noqa: S311  # scenarios are no secrets
+        return Random(self._seed)
 
 
 class _StateOfProcess:
@@ -119,7 +119,7 @@ def run_of(options: AdapterOptions) -> Generator[Run]:
 
 def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
     """Check the client of an adapter. Return the report of the run and the bugs, the shortest first."""
-    from petstore_mock.stateful.search import Search  # noqa: PLC0415  # needs Hypothesis, unlike a replay
+    from petstore_mock.stateful.search import Search  # needs Hypothesis, unlike a replay
 
     with run_of(options) as run:
         found = Search(run).find()
@@ -146,8 +146,8 @@ def _played(run: Run, scenario: Scenario) -> Bug | None:
 
 def _endings(run: Run, bugs: Iterable[Bug]) -> Iterator[Scenario]:
     """Yield the scenarios after which the process may stay alive, the plain ones first."""
-    from petstore_mock.stateful import directed  # noqa: PLC0415  # needs Hypothesis
-    from petstore_mock.strategies.scenarios import Blocks  # noqa: PLC0415  # as above
+    from petstore_mock.stateful import directed  # needs Hypothesis
+    from petstore_mock.strategies.scenarios import Blocks  # as above
 
     blocks = Blocks(run.operations)
     for ask in blocks.plain:

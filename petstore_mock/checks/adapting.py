@@ -247,7 +247,7 @@ class AdaptedClient:
                 outcome.value = interrupt.called(partial(self.call, call))
         except concurrent.futures.CancelledError:
             outcome.error = asyncio.CancelledError()
-        except BaseException as error:  # noqa: BLE001  # a client raises anything
+        except BaseException as error:  # a client raises anything
             outcome.error = error
         outcome.interrupt = interrupt.kind
         return outcome

@@ -205,7 +205,7 @@ def _never_responds(exchange: Exchange) -> bool:
 def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001  # the waiting thread gets it
+    except BaseException as error:  # the waiting thread gets it
         future.set_exception(error)
     del future  # the traceback of the error references this frame
 

@@ -68,5 +68,5 @@ class Cancellation:
             error = None
             try:
                 yield waits_for
-            except BaseException as thrown:  # noqa: BLE001  # the coroutine gets it
+            except BaseException as thrown:  # the coroutine gets it
                 error = thrown

@@ -101,7 +101,7 @@ def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
         return [copied(item, read) for item in value]
     try:
         fields: object = value if isinstance(value, (str, bytes)) or is_object(value) else pet_of(value, read)
-    except BaseException:  # noqa: BLE001  # an object may be unreadable after its client is closed
+    except BaseException:  # an object may be unreadable after its client is closed
         return None
     return dict(fields) if is_object(fields) else value
 
@@ -340,7 +340,7 @@ def text_of(make: Callable[[Any], str], value: object) -> str:
     """Return ``make(value)``, or a placeholder if the client's own method fails."""
     try:
         return make(value)
-    except BaseException as error:  # noqa: BLE001  # sys.exit() in a client's method does not end the run
+    except BaseException as error:  # sys.exit() in a client's method does not end the run
         return f"<{make.__name__}() raised {type(error).__name__}>"
 
 

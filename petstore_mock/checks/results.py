@@ -513,7 +513,7 @@ def _misread(seen: Observation, call: Call, outcome: Outcome, wanted: Any) -> Mi
     """Return how a result differs from the response. The client may change the order of a list."""
     try:
         return _of_list(seen, outcome.value, wanted) if is_array(wanted) else _of_items(seen, [outcome.value], [wanted])
-    except BaseException as error:  # noqa: BLE001  # the client's object may raise anything
+    except BaseException as error:  # the client's object may raise anything
         words = "reading a result raises no error; if your results need another reader, pass a function as read_pet="
         source = Source(call.row.section, words)
         cause = type(error).__name__
@@ -621,7 +621,7 @@ def exceptions_are_usable(seen: Observation) -> Mistake | None:
     for words, use in _USES.items():
         try:
             use(error)
-        except Exception as second:  # noqa: BLE001  # the client's exception raises anything
+        except Exception as second:  # the client's exception raises anything
             return Mistake("unusable exception", error=type(error).__name__, second=raised(second), use=words)
     return None
 

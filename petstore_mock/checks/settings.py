@@ -132,7 +132,7 @@ def _kinds_of_limits(resource: Any) -> list[int]:  # noqa: ANN401  # a module th
 
 def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of random
     """Whether a state of ``random`` follows from another one by drawing numbers, and not by ``random.seed()``."""
-    drawn = random.Random()  # noqa: S311  # no secret
+    drawn = random.Random()  # no secret
     drawn.setstate(before)
     for _ in range(_MOST_DRAWN):
         if drawn.getstate()[1][:-1] == now[1][:-1]:

@@ -469,7 +469,7 @@ class WatchedClient:
         fits = settled(lambda: open_connections(self.petstore) <= most, seconds)
         return 0 if fits else open_connections(self.petstore)
 
-    def _observed(self, **given: Any) -> Observation:  # noqa: ANN401  # fields of an observation
+    def _observed(self, **given: Any) -> Observation:  # fields of an observation
         """Return the observation of everything since the last one."""
         petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
         exchanges = journal[before:]

@@ -26,7 +26,7 @@ _BETWEEN: Final = re.compile(r"[,\s]+")
 class Parser(argparse.ArgumentParser):
     """A parser that accepts no abbreviated options and reports an error in one sentence."""
 
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # those of argparse
+    def __init__(self, **settings: Any) -> None:  # those of argparse
         super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:

@@ -101,7 +101,7 @@ def run(given: Namespace, stdout: TextIO, _: TextIO) -> int:
 
 def _checked(given: Namespace, program: AdapterProgram, stdout: TextIO) -> tuple[CheckReport, list[Bug]]:
     """Check the client, and print the summary of the run."""
-    seed = randrange(1 << 32) if given.seed is None else given.seed  # noqa: S311  # no secret
+    seed = randrange(1 << 32) if given.seed is None else given.seed
     report, bugs = bugs_of(AdapterOptions(program, seed=seed, **_options(given)))
     print(_summary(report, program, seed, is_whole=not bugs), file=stdout)
     return report, bugs
@@ -129,7 +129,7 @@ def _shared(given: Namespace) -> JsonObject:
 
 
 def _options(given: Namespace) -> JsonObject:
-    from hypothesis import settings  # noqa: PLC0415  # a replay needs no Hypothesis
+    from hypothesis import settings  # a replay needs no Hypothesis
 
     usual = None if given.seconds is not None else _EXAMPLES
     options = _shared(given)
@@ -151,9 +151,9 @@ def _arguments(limits: tuple[int, int] | None) -> Mapping[str, Any] | None:
     """Return strategies for the arguments of the operations that have a limit."""
     if limits is None:
         return None
-    from hypothesis import strategies as st  # noqa: PLC0415
+    from hypothesis import strategies as st
 
-    from petstore_mock.strategies.values import values  # noqa: PLC0415
+    from petstore_mock.strategies.values import values
 
     strategies: JsonObject = {}
     for row in OPERATIONS.values():

@@ -190,7 +190,7 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
         return lambda _: own, {}
     if not options["tls"]:
         return None, {}
-    from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # needs the extra tls
+    from petstore_mock.mock.tls import Tls  # needs the extra tls
 
     tls = Tls(options["host"], *options["tls_host"])
     return tls.context, {"ca_path": tls.ca_path, "spki_hash": tls.spki_hash}

@@ -118,7 +118,7 @@ def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401  # moment_of
 
 
 def _behaviour(_: str, value: object) -> Behaviour:
-    from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # an unused plugin must not load the gaps
+    from petstore_mock.interface.behaviour import as_behaviour  # an unused plugin must not load the gaps
 
     return as_behaviour(value)
 
@@ -126,7 +126,7 @@ def _behaviour(_: str, value: object) -> Behaviour:
 def _mutant(_: str, value: object) -> object:
     if value is None:
         return value
-    from petstore_mock.core.mutants import mutants  # noqa: PLC0415  # as above
+    from petstore_mock.core.mutants import mutants  # as above
 
     if value not in [*mutants()]:
         refuse(f"expected the name of a mutant; got mutant={shown(value)}{did_you_mean(value, mutants())}")
@@ -178,8 +178,8 @@ def _date(name: str, value: str) -> str:
 
 
 def _address(name: str, value: str) -> str:
-    from petstore_mock.interface.table import BASE_PATH  # noqa: PLC0415  # an unused plugin must not load the table
-    from petstore_mock.journal.exchange import is_base_url  # noqa: PLC0415  # as above
+    from petstore_mock.interface.table import BASE_PATH  # an unused plugin must not load the table
+    from petstore_mock.journal.exchange import is_base_url  # as above
 
     require(is_base_url(value), "an address such as https://ci.example/petstore", **{name: shown_url(value)})
     return value.rstrip("/").removesuffix(BASE_PATH)
@@ -187,7 +187,7 @@ def _address(name: str, value: str) -> str:
 
 def _origins(name: str, value: object) -> tuple[str, ...]:
     """Return the origins of an iterable, or of the text of a setting."""
-    from petstore_mock.http.cors import ANY, check_origin  # noqa: PLC0415  # an unused plugin must not load the responses
+    from petstore_mock.http.cors import ANY, check_origin  # an unused plugin must not load the responses
 
     origins = value.replace(",", " ").split() if isinstance(value, str) else value
     if not is_array(origins):
@@ -200,7 +200,7 @@ def _origins(name: str, value: object) -> tuple[str, ...]:
 
 
 def _choices(name: str, texts: tuple[str, ...]) -> Mapping[str, str]:
-    from petstore_mock.interface.behaviour import choices_of  # noqa: PLC0415  # an unused plugin must not load the gaps
+    from petstore_mock.interface.behaviour import choices_of  # an unused plugin must not load the gaps
 
     return choices_of(name, texts)
 

@@ -100,7 +100,7 @@ class Store:
     def random(self) -> Random:
         self.drawn += 1
         if self._random is None:
-            self._random = Random(self._random_seed)  # noqa: S311  # nothing here is a secret
+            self._random = Random(self._random_seed)
         return self._random
 
     # Time

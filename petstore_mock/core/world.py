@@ -180,7 +180,7 @@ class World:
             self._base, self._origin = start, origin
             self._begin(start)
 
-    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # the options of own_start
+    def renew(self, owner: str | None, **own: Any) -> None:  # the options of own_start
         """Begin another test: the starting state with its ``own`` options, and a new or a fixed key."""
         start = own_start(self._base, own)
         start = start._replace(added=read_seed(start.added))

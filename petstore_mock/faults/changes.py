@@ -49,7 +49,7 @@ def _changed(response: Response, body: bytes, *fields: tuple[str, str]) -> Respo
     return Response(response.head.with_fields(*fields), body, response.date, response.wire_format)
 
 
-def _formed(response: Response, **changes: Any) -> Response:  # noqa: ANN401  # fields of WireFormat
+def _formed(response: Response, **changes: Any) -> Response:  # fields of WireFormat
     return Response(response.head, response.body, response.date, replace(response.wire_format, **changes))
 
 

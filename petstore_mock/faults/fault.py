@@ -194,7 +194,7 @@ class Fault:
         return data
 
 
-def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable[P, Fault]]:  # noqa: ANN401
+def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable[P, Fault]]:
     """Return a decorator for an empty function: the decorated function checks its arguments and returns a fault."""
 
     def register(function: Callable[P, Fault]) -> Callable[P, Fault]:

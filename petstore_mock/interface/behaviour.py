@@ -107,7 +107,7 @@ class Behaviour(Mapping[str, str]):
             PetStoreMockError: the file can't be read, or a gap, an alternative or the preset in it does not exist; the
                 message suggests the nearest name.
         """
-        import tomllib  # noqa: PLC0415  # few runs read a file, and the stub starts faster without it
+        import tomllib  # few runs read a file, and the stub starts faster without it
 
         file = as_path(path, "path")
         try:

@@ -353,7 +353,7 @@ _SAID: Final[_Rows] = {
 # Gaps of the form of responses.
 
 
-def _styled(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # options of json.dumps
+def _styled(**options: Any) -> Callable[[bytes], bytes]:  # options of json.dumps
     return lambda body: dumps(loads(body), **options).encode("utf-8")
 
 

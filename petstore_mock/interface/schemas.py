@@ -247,7 +247,7 @@ if hasattr(os, "register_at_fork"):  # a child forked during the import would wa
 def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types are Any
     """Return jsonschema's validator class, with a strict integer type and with limits on the number of errors."""
     with _loading:
-        import jsonschema  # noqa: PLC0415  # takes 80 ms, and few requests need it
+        import jsonschema  # takes 80 ms, and few requests need it
 
     library: Any = jsonschema
     theirs = library.Draft202012Validator

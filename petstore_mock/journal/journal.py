@@ -226,7 +226,7 @@ class Journal(Stays):
         self,
         operation: OperationName | None = None,
         times: int | None = None,
-        **criteria: Any,  # noqa: ANN401  # each criterion checks its own value
+        **criteria: Any,  # each criterion checks its own value
     ) -> list[Exchange]:
         """Assert that requests for ``operation`` met all ``criteria``, and return these requests.
 
@@ -254,7 +254,7 @@ class Journal(Stays):
     def assert_not_called(
         self,
         operation: OperationName | None = None,
-        **criteria: Any,  # noqa: ANN401  # each criterion checks its own value
+        **criteria: Any,  # each criterion checks its own value
     ) -> None:
         """Assert that no request for ``operation`` met all ``criteria``; for None, no request at all.
 
@@ -314,7 +314,7 @@ class Journal(Stays):
         operation: OperationName | None = None,
         times: int = 1,
         timeout: float = 1.0,
-        **criteria: Any,  # noqa: ANN401
+        **criteria: Any,
     ) -> list[Exchange]:
         """Wait until at least ``times`` requests for ``operation`` have arrived since the reset, and return them.
 
@@ -342,15 +342,15 @@ class Journal(Stays):
         self,
         operation: OperationName | None = None,
         times: int = 1,
-        timeout: float = 1.0,  # noqa: ASYNC109  # as wait_for() has it
-        **criteria: Any,  # noqa: ANN401
+        timeout: float = 1.0,  # as wait_for() has it
+        **criteria: Any,
     ) -> list[Exchange]:
         """Wait as :meth:`wait_for` does, in a task of asyncio, trio or anyio. Other tasks run meanwhile."""
         __tracebackhide__ = True
         asked = _checked(operation, times, timeout, criteria)
         return await self._waited_async(asked, times, timeout)
 
-    async def _waited_async(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:  # noqa: ASYNC109
+    async def _waited_async(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:
         """Wait in this task; the remote journal overrides this and lets a thread ask the door."""
         __tracebackhide__ = True
         signal, deadline = signal_of_this_task(), monotonic() + timeout

@@ -320,7 +320,7 @@ class PetStore(Stays):
 
     def openapi(self) -> JsonObject:
         """Return the interface as an OpenAPI 3.1 document. Its first server is this world, if the fake listens."""
-        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # rarely used
+        from petstore_mock.interface.openapi import openapi_document  # rarely used
 
         return openapi_document(self._address)
 

@@ -43,7 +43,7 @@ class Service:
         *,
         keys: tuple[str, ...] = (),
         certificates: ServerTls | None = None,
-        **shared: Any,  # noqa: ANN401  # further options of Host
+        **shared: Any,  # further options of Host
     ) -> None:
         self.host = Host(tls=listener["tls"], cors=Cors(listener["cors"]), **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
@@ -52,7 +52,7 @@ class Service:
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
         self.tls: Tls | None = None
         if listener["tls"] and certificates is None:
-            from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # needs an extra
+            from petstore_mock.mock.tls import Tls  # needs an extra
 
             self.tls = Tls(listener["host"])
             certificates = self.tls.context
@@ -70,7 +70,7 @@ class Service:
 
     def mount(self, admission: Admission | None = None, *, is_open: bool = True) -> None:
         """Mount the control door. A closed door responds to ``health`` only."""
-        from petstore_mock.control.door import Door  # noqa: PLC0415  # most mocks have none
+        from petstore_mock.control.door import Door  # most mocks have none
 
         self._door = Door(self.worlds, self.server, admission, is_open=is_open)
 
@@ -96,7 +96,7 @@ class Service:
     def httpserver(self) -> Listener:
         """The expectations, made on first use because they import werkzeug."""
         if self._stubs is None:
-            from petstore_mock.transport.listener import Listener  # noqa: PLC0415
+            from petstore_mock.transport.listener import Listener
 
             self._stubs = Listener(self.server)
         self._stubs.port = self.server.port

@@ -103,7 +103,7 @@ def pytest_load_initial_conftests(args: list[str]) -> None:
     for text in args:
         name = text.partition("=")[0]
         if name.startswith("--petstore") and name not in known:
-            from petstore_mock.common.suggesting import did_you_mean  # noqa: PLC0415  # most runs have no such option
+            from petstore_mock.common.suggesting import did_you_mean  # most runs have no such option
 
             raise pytest.UsageError(f"unknown option {name}{did_you_mean(name, known)}; see pytest --help")
 
@@ -119,11 +119,11 @@ def _warn_of_misspelt_settings(config: pytest.Config) -> None:
     lines: list[str] = []
     for name in settings:
         if name.startswith("petstore_") and name not in known:
-            from petstore_mock.common.suggesting import did_you_mean  # noqa: PLC0415  # most runs have no such setting
+            from petstore_mock.common.suggesting import did_you_mean  # most runs have no such setting
 
             lines.append(f"unknown setting {name}{did_you_mean(name, known)}")
     if any(name.startswith("PETSTORE_MOCK_") for name in os.environ.keys() - variables):
-        from petstore_mock.core.options import misspelt_variables  # noqa: PLC0415  # most runs have no such variable
+        from petstore_mock.core.options import misspelt_variables  # most runs have no such variable
 
         lines += misspelt_variables()
     for line in lines:
@@ -167,7 +167,7 @@ def _is_in_settings_file(config: pytest.Config, name: str) -> bool:
 def pytest_report_header(config: pytest.Config) -> str | None:
     if not _is_configured(config):
         return None
-    from petstore_mock.pytest_plugin.settings import header  # noqa: PLC0415  # most runs set nothing
+    from petstore_mock.pytest_plugin.settings import header  # most runs set nothing
 
     return header(config)
 
@@ -184,8 +184,8 @@ class Hooks:
         """Return the session. Import it first if no test has requested the fixture before."""
         if self._session is not None:
             return self._session
-        from petstore_mock.errors import PetStoreMockError  # noqa: PLC0415  # most runs do not use the fixture
-        from petstore_mock.pytest_plugin.session import Session  # noqa: PLC0415  # as above
+        from petstore_mock.errors import PetStoreMockError  # most runs do not use the fixture
+        from petstore_mock.pytest_plugin.session import Session  # as above
 
         try:
             self._session = session = Session(self.config, self._item)
@@ -237,7 +237,7 @@ class Hooks:
         has_failed = call.excinfo is not None or getattr(item, "_excinfo", None)
         if not has_failed:
             return (yield)
-        from petstore_mock.pytest_plugin import tracebacks  # noqa: PLC0415  # most runs have no failure
+        from petstore_mock.pytest_plugin import tracebacks  # most runs have no failure
 
         error = tracebacks.error_of(item, call)
         if error is not None and not item.config.getoption("fulltrace"):

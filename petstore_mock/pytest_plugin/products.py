@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 def mutants() -> Mapping[str, Mutant]:
-    from petstore_mock.verify.mutants import MUTANTS  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.verify.mutants import MUTANTS  # most runs do not need it
 
     return MUTANTS
 
 
 def clause_of(mutant: Mutant) -> Clause:
     """Return the clause that a mutant breaks."""
-    from petstore_mock.verify.clauses import CLAUSES  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.verify.clauses import CLAUSES  # most runs do not need it
 
     return next(clause for clause in CLAUSES if clause.id == mutant.clause)
 
 
 def remote_home(address: str, options: Mapping[str, Any], token: str | None) -> Home:
     """Return the control of a stub in another process. Its class has the methods of ``Home``."""
-    from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.remote.fixture import Elsewhere  # most runs do not need it
 
     return cast("Home", Elsewhere(address, options, token))

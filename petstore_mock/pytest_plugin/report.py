@@ -82,8 +82,8 @@ def _reason(report: pytest.TestReport) -> str:
 
 
 def _lines(run: Run, home: Home) -> Iterator[str]:
-    from petstore_mock.core.registry import whose  # noqa: PLC0415  # only a failure needs it
-    from petstore_mock.journal.text import journal_text  # noqa: PLC0415  # only a failure needs it
+    from petstore_mock.core.registry import whose  # only a failure needs it
+    from petstore_mock.journal.text import journal_text  # only a failure needs it
 
     yield from (f"also: {problem}" for problem in run.problems)
     if home.died:
@@ -102,7 +102,7 @@ def _lines(run: Run, home: Home) -> Iterator[str]:
 
 
 def _why_no_requests(run: Run, home: Home) -> Iterator[str]:
-    from petstore_mock.transport.no_proxy import PROXIES  # noqa: PLC0415  # only a failure needs it
+    from petstore_mock.transport.no_proxy import PROXIES  # only a failure needs it
 
     address = home.petstore._address  # noqa: SLF001  # internal
     if address is None or run.leaks:
@@ -141,7 +141,7 @@ def _file_name(nodeid: str) -> str:
 
 
 def _archive(worlds: Mapping[str, list[Exchange]]) -> str:
-    from petstore_mock.journal.har import har_document  # noqa: PLC0415  # only a failure needs it
+    from petstore_mock.journal.har import har_document  # only a failure needs it
 
     archive = har_document(chain.from_iterable(worlds.values()))
     return json.dumps(archive, ensure_ascii=False, indent=2)
@@ -158,7 +158,7 @@ def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
 
 
 def _page(run: Run, reasons: Sequence[str], worlds: Mapping[str, list[Exchange]], journal: str) -> str:
-    from petstore_mock.journal.table import exchange_table, page, preformatted, quoted  # noqa: PLC0415  # as above
+    from petstore_mock.journal.table import exchange_table, page, preformatted, quoted  # as above
 
     first, *others = reasons
     parts = [f"<h1>{quoted(first)}</h1>", *(f"<p>{quoted(reason)}</p>" for reason in others)]
@@ -171,7 +171,7 @@ def _page(run: Run, reasons: Sequence[str], worlds: Mapping[str, list[Exchange]]
 
 def index_page(pages: Mapping[str, Sequence[str]]) -> str:
     """Return the page that links to the pages of the failing tests, with its reason and the first broken rule."""
-    from petstore_mock.journal.table import page, quoted  # noqa: PLC0415  # as above
+    from petstore_mock.journal.table import page, quoted  # as above
 
     parts = [f"<h1>{counted(len(pages), 'failing test')}</h1>"]
     for test, (file, *reasons) in sorted(pages.items()):

@@ -109,7 +109,7 @@ class Run:
 
     def note(self, exchanges: Sequence[Exchange], *, with_outcomes: bool, with_deprecations: bool) -> None:
         """Note the facts and the warnings of requests."""
-        from petstore_mock.interface.table import OPERATIONS  # noqa: PLC0415  # only users of the fixture need it
+        from petstore_mock.interface.table import OPERATIONS  # only users of the fixture need it
 
         self.uses = True
         for exchange in exchanges:
@@ -139,7 +139,7 @@ class Run:
         self.warnings.setdefault(text, DeprecatedOperationWarning(text))
 
     def _note_outcomes(self, exchanges: Sequence[Exchange]) -> None:
-        from petstore_mock.journal.outcomes import outcomes_of  # noqa: PLC0415  # most runs do not need it
+        from petstore_mock.journal.outcomes import outcomes_of  # most runs do not need it
 
         for exchange in exchanges:
             for outcome in outcomes_of(exchange):

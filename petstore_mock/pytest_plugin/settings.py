@@ -73,7 +73,7 @@ def assumed_gaps(config: pytest.Config) -> dict[str, str]:
     lines: list[str] = config.getini("petstore_assumes")
     if not lines:
         return {}
-    from petstore_mock.interface.behaviour import choices_of  # noqa: PLC0415  # most runs assume nothing
+    from petstore_mock.interface.behaviour import choices_of  # most runs assume nothing
 
     return choices_of("petstore_assumes", lines)
 
@@ -107,7 +107,7 @@ def start_fake(config: pytest.Config, petstore_options: object) -> Home:
         address = config.getoption("petstore_remote") or setting(config, "remote")[0]
         if address:
             return remote_home(address, options, setting(config, "remote_token")[0] or None)
-        from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # most runs have no such test
+        from petstore_mock.mock.petstore import PetStoreMock  # most runs have no such test
 
         return Home(PetStoreMock(**options).start())
     except PetStoreMockError as error:
@@ -127,7 +127,7 @@ def _fail(config: pytest.Config, error: PetStoreMockError) -> NoReturn:
 def _value_of(name: str, text: str, folder: Path) -> object:
     """Return the value of a setting. A relative path starts at ``folder``, whether or not the file exists."""
     if name == "behaviour":
-        from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
+        from petstore_mock.interface.behaviour import as_behaviour  # few runs set it
 
         return as_behaviour(text, folder)
     value: object = OPTIONS[name].parse(text)

@@ -100,7 +100,7 @@ def removed(ledger: Ledger) -> Summary:
 
 def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str]) -> Summary:
     """List the gaps of the interface on which the client relies."""
-    from petstore_mock.interface.gaps import GAPS, VARIED  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.interface.gaps import GAPS, VARIED  # most runs do not need it
 
     explored = ledger.multiplied()
     broken = sorted({*explored} & {*ledger.tests("failed")})
@@ -120,7 +120,7 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
 
 def _reliances(ledger: Ledger, sound: Collection[str]) -> list[str]:
     """Return the lines for each gap on which a test relies that passes as it is."""
-    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # as above
+    from petstore_mock.interface.gaps import GAPS  # as above
 
     lines: list[str] = []
     for gap in GAPS.values():
@@ -213,8 +213,8 @@ def _mutant(ledger: Ledger, name: str) -> JsonObject:
 
 def coverage(ledger: Ledger) -> Measure:
     """List the documented outcomes and faults that the client met."""
-    from petstore_mock.faults.kinds import REQUEST_KINDS  # noqa: PLC0415  # most runs do not need it
-    from petstore_mock.journal.outcomes import OUTCOMES  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.faults.kinds import REQUEST_KINDS  # most runs do not need it
+    from petstore_mock.journal.outcomes import OUTCOMES  # most runs do not need it
 
     met = ledger.by_fact(lambda facts: map(tuple, facts.outcomes))
     outcomes: list[JsonObject] = []

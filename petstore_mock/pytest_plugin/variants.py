@@ -68,10 +68,10 @@ def pick(nodeid: str, count: int, seed: int, held: Collection[str]) -> list[Vari
 
     Their order depends only on the test's id, the seed and ``held``, so pytest can run one of them again by its id.
     """
-    from petstore_mock.interface.gaps import GAPS, VARIED  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.interface.gaps import GAPS, VARIED  # most runs do not need it
 
     # The order must be reproducible.
-    random = Random(f"{seed} {nodeid}")  # noqa: S311
+    random = Random(f"{seed} {nodeid}")
     names = [name for name in VARIED if name not in held]
     random.shuffle(names)
     columns: list[list[Variant]] = []
@@ -89,7 +89,7 @@ def choose_mutants(count: int, seed: int) -> list[str]:
     """
     known = mutants()
     by_clause: dict[str, list[str]] = {}
-    shuffled = Random(f"{seed} mutants").sample([*known.values()], len(known))  # noqa: S311  # as above
+    shuffled = Random(f"{seed} mutants").sample([*known.values()], len(known))
     for mutant in shuffled:
         by_clause.setdefault(mutant.clause, []).append(mutant.name)
     chosen = {*_row_by_row(by_clause.values())[:count]}

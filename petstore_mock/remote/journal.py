@@ -101,7 +101,7 @@ class RemoteJournal(Journal):
             question = {**_question(asked), "times": times, "timeout": max(0.0, min(left, _LONGEST_WAIT))}
             is_met = self._do(wait_for_requests, question)["met"] or left <= 0
 
-    async def _waited_async(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:  # noqa: ASYNC109
+    async def _waited_async(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:
         """Let a thread ask the door, because a request blocks, and its response may come late."""
         __tracebackhide__ = True
         signal = signal_of_this_task()

@@ -67,7 +67,7 @@ def check_client(options: Options) -> CheckReport:
     __tracebackhide__ = True
     if is_replay():
         refuse("expected check_client within a test function; got a call while a module of tests is imported")
-    from petstore_mock.stateful.search import Search  # noqa: PLC0415  # needs Hypothesis, unlike a pasted test
+    from petstore_mock.stateful.search import Search  # needs Hypothesis, unlike a pasted test
 
     with Run(options) as run:
         bugs = Search(run).find()

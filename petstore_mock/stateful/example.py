@@ -272,7 +272,7 @@ class Example:
             self._do(name, "", Name(world.client), Name(world.name))
         except (Found, LeftError, PetStoreMockError, KeyboardInterrupt):
             raise
-        except BaseException as error:  # noqa: BLE001  # your step may raise anything
+        except BaseException as error:  # your step may raise anything
             if error is not client.raised:  # else a call raised the error, and the checks allowed it
                 outcome = Outcome(error=error)
                 says = f"failed: {error}" if isinstance(error, AssertionError) else str(outcome)

@@ -308,7 +308,7 @@ class Connection(asyncio.Protocol):
     def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
         try:
             response = self._handle(request)
-        except Exception as error:  # noqa: BLE001  # a bug in the fake fails the test
+        except Exception as error:  # a bug in the fake fails the test
             response = self._shared.handler.failed(error, request)
         if isinstance(response, Response):
             self._send(head, response)

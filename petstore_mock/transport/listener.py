@@ -72,7 +72,7 @@ class Listener(Stays, HTTPServer):
         clears = self._clears
         try:
             expectation = self._take(asked)
-        except BaseException as error:  # noqa: BLE001  # the test's matcher raised; as in _respond()
+        except BaseException as error:  # the test's matcher raised; as in _respond()
             failure = self._failed(error, clears, "a matcher")
             return lambda: failure
         if expectation is None:
@@ -107,7 +107,7 @@ class Listener(Stays, HTTPServer):
             if not streams:
                 response.close()
             head = Head(response.status_code, [field for field in fields if field[0].lower() not in _SET_BY_FAKE])
-        except BaseException as error:  # noqa: BLE001  # pytest.fail() raises BaseException
+        except BaseException as error:  # pytest.fail() raises BaseException
             return self._failed(error, clears, "the handler")
         if clears == self._clears:
             self.log.append((asked, response))

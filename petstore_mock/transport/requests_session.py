@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def requests_session(handler: Handler) -> requests.Session:
     """Return a ``requests.Session`` that calls the fake in process, for every host and without a socket."""
     try:
-        import requests  # noqa: PLC0415  # an optional package
-        from requests.adapters import HTTPAdapter  # noqa: PLC0415
+        import requests  # an optional package
+        from requests.adapters import HTTPAdapter
     except ImportError:
         refuse("expected requests to be installed: pip install requests; or use petstore.app")
 
@@ -64,10 +64,10 @@ def _octets(text: str | bytes | bytearray) -> bytes:
 
 def _received(response: Response | Stream, request: requests.PreparedRequest) -> HTTPResponse:
     """Return the response as urllib3 receives it over a socket."""
-    import http.client  # noqa: PLC0415  # only for a session of requests
+    import http.client  # only for a session of requests
 
-    import requests  # noqa: PLC0415
-    import urllib3  # noqa: PLC0415
+    import requests
+    import urllib3
 
     wire = _Wire(_parts_of(response, bodiless=request.method == "HEAD"), response)
     received = http.client.HTTPResponse(wire, method=request.method)  # type: ignore[arg-type]  # needs makefile() only

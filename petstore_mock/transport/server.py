@@ -55,7 +55,7 @@ _current_task = asyncio.current_task
 
 
 def _uvloop() -> asyncio.AbstractEventLoop:
-    from uvloop import new_event_loop  # noqa: PLC0415  # the extra `fast`
+    from uvloop import new_event_loop  # the extra `fast`
 
     return new_event_loop()
 

@@ -17,7 +17,7 @@ EVENT_STREAM: Final = "text/event-stream"
 class Keywords:
     """Adds keywords to the JSON Schema of a type, or names the component that replaces it."""
 
-    def __init__(self, component: str = "", **keywords: Any) -> None:  # noqa: ANN401  # any keyword
+    def __init__(self, component: str = "", **keywords: Any) -> None:  # any keyword
         self.component = component
         self.keywords = keywords
 
@@ -77,7 +77,7 @@ class Verb:
 VERBS: Final[list[Verb]] = []
 
 
-def verb(method: str, path: str, status: int = 200, **row: Any) -> Callable[[Callable[..., Any]], Verb]:  # noqa: ANN401
+def verb(method: str, path: str, status: int = 200, **row: Any) -> Callable[[Callable[..., Any]], Verb]:
     """Return a decorator that makes a function a verb and adds it to the table."""
 
     def register(function: Callable[..., Any]) -> Verb:

@@ -148,7 +148,7 @@ def request(
     pet_id: str = "{known}",
     body: str | None = None,
     in_path: Mapping[str, str] = _NO_TEXTS,
-    **attributes: Any,  # noqa: ANN401
+    **attributes: Any,
 ) -> Probe:
     """Return a probe of an operation with its plain body.
 
@@ -191,7 +191,7 @@ def limits_of(operation: Operation) -> tuple[int, int, int]:
     return rules["minimum"], rules["maximum"], rules["default"]
 
 
-def largest(operation: Operation, **attributes: Any) -> Probe:  # noqa: ANN401
+def largest(operation: Operation, **attributes: Any) -> Probe:
     """Return a request for the longest page of a list."""
     probe = request(operation, **attributes)
     if operation.limit is None:
@@ -199,7 +199,7 @@ def largest(operation: Operation, **attributes: Any) -> Probe:  # noqa: ANN401
     return probe.with_parameter(operation.limit, str(limits_of(operation)[1]))
 
 
-def sends(operation: Operation, texts: Mapping[str, str], pet_id: str = "{made}", **attributes: Any) -> Probe:  # noqa: ANN401
+def sends(operation: Operation, texts: Mapping[str, str], pet_id: str = "{made}", **attributes: Any) -> Probe:
     """Return a request whose plain body has more or other members, as JSON texts."""
     body = as_text({**plain(str(operation.body)), **texts})
     return request(operation, pet_id, body=body, **attributes)
