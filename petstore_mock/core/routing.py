@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest, Fields
     from petstore_mock.interface.behaviour import Behaviour
 
-HeaderTexts: TypeAlias = "tuple[tuple[str, str], ...]"  # the texts of header parameters by name
+Texts: TypeAlias = "Mapping[str, Sequence[str]]"  # the texts of parameters, by name
 Body: TypeAlias = "Mapping[str, Any]"  # validated; requests with the same body share it
 
 SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real service
@@ -51,6 +51,8 @@ _KEPT_SIZE: Final = 512  # characters of method and target, or bytes of a body; 
 # The names of all header parameters. Usually there are none, and then a route depends on method and target alone.
 _IN_HEADER: Final = {parameter.name: None for row in OPERATIONS.values() for parameter in row.parameters_in("header")}
 _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
+# The conditions of an invalid parameter, by the part of the request that has it.
+_INVALID: Final = {"query": "invalid_query", "header": "invalid_header", "path": "invalid_path"}
 BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 
 
@@ -118,7 +120,7 @@ class Rules:
                 self.kept_routes.keep((method, target), route, size + route.weight)
         return route
 
-    def _find(self, method: str, target: str, in_header: HeaderTexts) -> Route:
+    def _find(self, method: str, target: str, in_header: Texts) -> Route:
         segments = segments_of(target)
         problem = _problem_of(method, target, segments)
         if problem is not None:
@@ -132,7 +134,7 @@ class Rules:
         row, in_path = match
         operation = row.operations.get(method)
         if operation is not None:
-            return self._validated(operation, row.allow, {**in_path, **dict(in_header)}, query)
+            return self._validated(operation, row.allow, {**in_path, **in_header}, query)
         if method == "OPTIONS":
             return Route(allow=row.allow)
         words = f"{method} {cut(path, 200)}; the methods are {row.allow}"
@@ -147,34 +149,44 @@ class Rules:
 
     # Parameters
 
-    def _validated(self, operation: Operation, allow: str, other_texts: Mapping[str, str], query: str) -> Route:
+    def _validated(self, operation: Operation, allow: str, other_texts: Texts, query: str) -> Route:
         """Return a route with the values of the parameters, or with the refusal of wrong ones.
 
         ``other_texts`` are those of the parameters in the path and the header.
         """
-        route, condition = Route(operation, allow=allow), "invalid_query"
+        route, condition = Route(operation, allow=allow), _INVALID["query"]
         in_query, violations = self._read_query(operation, query)
         texts = {**other_texts, **in_query}
         for parameter in operation.parameters:
-            value, broken = self._value_of(operation, parameter, texts.get(parameter.name))
+            value, broken = self._value_of(operation, parameter, texts.get(parameter.name, ()))
             if broken and parameter.where == "path":
                 # The path names another resource, or none, so its query does not matter.
-                condition, violations = choice_of(self.policies, parameter.gap or ""), Violations(broken)
+                condition, violations = choice_of(self.policies, parameter.gap), Violations(broken)
                 break
-            if broken and parameter.where == "header":
-                condition = "invalid_header"
-            violations += broken
+            if parameter.sets and value is not None and not broken:
+                own = {parameter.sets: schemas.parameters(operation)[parameter.name]}
+                broken += _broken_by_gaps(self, {parameter.sets: value}, own, parameter.place)
+            if broken:
+                condition = _INVALID[parameter.where]
+                violations += broken
             if value is not None:
                 _add_argument(route, parameter, value)
         if violations:
             route.refusal = Refusal(condition, violations.about(operation.name))
         return route
 
-    def _value_of(self, operation: Operation, parameter: Parameter, text: str | None) -> tuple[Any, list[Violation]]:
-        """Return the value of a parameter, or its default, and its violations. ``text`` is None if it was not sent."""
+    def _value_of(
+        self, operation: Operation, parameter: Parameter, texts: Sequence[str]
+    ) -> tuple[Any, list[Violation]]:
+        """Return the value of a parameter, or its default, and its violations."""
         rules = schemas.parameters(operation)[parameter.name]
         value, broken = None, list[Violation]()
-        if text is not None:
+        if parameter.where == "header" and texts and not kind_of(rules).is_free_text:
+            texts = [text.strip() for text in texts[0].split(",")]
+        text = self.policies.repeated_query(texts) if len(texts) > 1 else "".join(texts)
+        if text is None:
+            broken = [Violation(parameter.place, "unique", "must be given only once", texts)]
+        elif texts:
             value, broken = self._read(parameter, text, rules)
         elif parameter.name in schemas.schema(operation.parameters_schema).get("required", ()):
             broken = [Violation(parameter.place, "required", "is required and missing")]
@@ -186,32 +198,22 @@ class Rules:
         if quick(rules)(value):
             return value, []
         broken: list[Violation] = schemas.violations(rules, value, parameter.place)
-        if not broken or parameter.where == "path" or parameter.gap is None:
+        if not broken or parameter.where == "path" or not parameter.gap:
             return value, broken
         instead = choice_of(self.policies, parameter.gap)(text, rules)
         if instead is None:
             return value, broken
         return (None if instead == "" else instead), []
 
-    def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], Violations]:
+    def _read_query(self, operation: Operation, query: str) -> tuple[Texts, Violations]:
         """Return the texts of the parameters in a query, and the violations of its form and its names."""
         values, violations = _values_of(query)
-        names = [parameter.name for parameter in operation.query_parameters]
-        texts: dict[str, str] = {}
-        for name in names:
-            repeated = values.get(name)
-            if repeated is None:
-                continue
-            text = self.policies.repeated_query(repeated) if len(repeated) > 1 else repeated[0]
-            if text is None:
-                violations.append(Violation(f"query.{name}", "unique", "must be given only once", repeated))
-            else:
-                texts[name] = text
+        names = [parameter.name for parameter in operation.parameters_in("query")]
         unknown = [name for name in values if name not in names]
         if unknown and self.policies.unknown_query:
             # A client can send any number of unknown names, and the list has a limit.
             violations.fill(unknown, partial(_no_parameter, names, values))
-        return texts, violations
+        return {name: values[name] for name in names if name in values}, violations
 
 
 def _values_of(query: str) -> tuple[dict[str, list[str]], Violations]:
@@ -248,14 +250,14 @@ def _add_argument(route: Route, parameter: Parameter, value: Json) -> None:
         route.pet_id = value
 
 
-def _header_texts(fields: Fields) -> HeaderTexts:
-    """Return the texts of header parameters, repeated ones joined by a comma (RFC 9110 §5.2)."""
-    texts: list[tuple[str, str]] = []
+def _header_texts(fields: Fields) -> Texts:
+    """Return the texts of header parameters. Servers may join repeated fields by a comma (RFC 9110 §5.2)."""
+    found: dict[str, list[str]] = {}
     for name in _IN_HEADER:
         values = fields.by_name.get(name.lower().encode())
         if values is not None:
-            texts.append((name, b", ".join(values).decode("latin-1")))
-    return tuple(texts)
+            found[name] = [b", ".join(values).decode("latin-1")]
+    return found
 
 
 @lru_cache(maxsize=512)
@@ -343,21 +345,32 @@ def _decode(rules: Rules, content: bytes, operation: str, schema: str) -> Body |
     broken = repeated if rules.policies.duplicate_member else Violations()
     if not schemas.is_valid(schema)(value):
         broken = broken.plus(schemas.violations(schemas.schema(schema), value, "body"))
-    broken += _broken_by_gaps(rules, document, schema, {violation.path for violation in broken})
+    known = {name: document[name] for name in schemas.properties(schema) if name in document}
+    wrong = {violation.path for violation in broken}
+    broken += _broken_by_gaps(rules, known, schemas.properties(schema), "body.{}", wrong)
     if broken:
         return Refusal("invalid_body", broken.about(operation))
-    return {name: document[name] for name in schemas.properties(schema) if name in document}
+    return known
 
 
-def _broken_by_gaps(rules: Rules, document: Body, schema: str, wrong: Container[str]) -> Violations:
-    """Return the violations of rules that the behaviour adds for a field, such as a longest name."""
+def _broken_by_gaps(
+    rules: Rules, values: Body, own: Mapping[str, Any], place: str, wrong: Container[str] = ()
+) -> Violations:
+    """Return the violations of rules that the behaviour adds for a field, such as a longest name.
+
+    Args:
+        rules: the rules of the behaviour.
+        values: values of fields, by the names of the fields.
+        own: the schemas of these values.
+        place: the location of a value, with ``{}`` for the name of its field.
+        wrong: locations whose values break the schema.
+    """
     violations = Violations()
     for gap in RULES:
-        path, keywords = f"body.{gap.field}", choice_of(rules.policies, gap.name)
-        if keywords and gap.field in document and path not in wrong:
-            bounds = {**schemas.properties(schema).get(gap.field, {}), **keywords}
+        path, keywords = place.format(gap.field), choice_of(rules.policies, gap.name)
+        if keywords and gap.field in values and path not in wrong:
             choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
-            for broken in schemas.violations(bounds, document[gap.field], path):
+            for broken in schemas.violations({**own[gap.field], **keywords}, values[gap.field], path):
                 violations.append(replace(broken, expected=f"{broken.expected} {choice}"))
     return violations
 

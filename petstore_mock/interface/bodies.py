@@ -9,7 +9,7 @@ from __future__ import annotations
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from petstore_mock.interface.kinds import kind_of, phrase, quick, wrong_texts
+from petstore_mock.interface.kinds import as_text, kind_of, parts, phrase, quick, with_part, wrong_texts
 from petstore_mock.interface.schemas import properties, schema, violations
 from petstore_mock.interface.table import MEMBERS, snake_case
 
@@ -43,12 +43,6 @@ def plain(body: str) -> dict[str, str]:
     return {name: plain_text(name) for name in schema(body).get("required", ())}
 
 
-def as_text(fields: Mapping[str, str]) -> str:
-    """Return the JSON text of an object whose members are JSON texts."""
-    members = ", ".join(f"{dumps(name)}: {text}" for name, text in fields.items())
-    return f"{{{members}}}"
-
-
 def wrong_bodies(body: str) -> Iterator[WrongBody]:
     """Yield a body for each rule of the schema ``body`` that a body can break."""
     fields = plain(body)
@@ -70,7 +64,8 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
 
 def odd_texts(rules: Mapping[str, Any]) -> Iterator[str]:
     """Yield the odd values of a schema's kind that the schema allows, as JSON texts."""
-    for text in kind_of(rules).odd:
+    of_parts = (with_part(rules, name, text) for name, part in parts(rules) for text in odd_texts(part))
+    for text in (*kind_of(rules).odd, *of_parts):
         value = loads(text)
         if quick(rules)(value) or not violations(rules, value, ""):
             yield text

@@ -66,7 +66,6 @@ def _row(name: str, status: int, *words: str, code: str = "", violation: bool = 
 
 _INVALID_KEY: Final = "The API key is not valid"
 _WRONG_KEY: Final = "The API key is missing or invalid: send exactly one 'Authorization: Bearer <API_KEY>'"
-_NO_SUCH_ID: Final = "No animal can have this identifier"
 _NOT_JSON: Final = "The request body must be application/json"
 
 _ROWS: Final = (
@@ -82,8 +81,8 @@ _ROWS: Final = (
     _row("malformed_json", 400, "The request body is not valid JSON", "1", "json", code="malformed_json"),
     _row("invalid_query", 400, "The query parameters are invalid", "7", "query", code="invalid_parameter"),
     _row("invalid_header", 400, "A header parameter is invalid", "7", "header", code="invalid_parameter"),
-    _row("invalid_pet_id", 400, "The identifier of the animal is invalid", "", "path", code="invalid_parameter"),
-    _row("malformed_pet_id", 404, _NO_SUCH_ID, "", "path"),
+    _row("invalid_path", 400, "The path parameters are invalid", "", "path", code="invalid_parameter"),
+    _row("malformed_path", 404, "Nothing can have this path", "", "path"),
     _row("absent_pet", 404, "There is no animal with this identifier", "7", "absent", violation=False),
     # The detail of the refusal names the operation and its replacement.
     _row("operation_removed", 410, "The operation was removed", "", "removed"),

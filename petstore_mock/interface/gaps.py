@@ -25,7 +25,15 @@ from petstore_mock.common.dates import http_date
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.strict_json import encode_json, read_integer
-from petstore_mock.interface.table import ANIMAL, BASE_PATH, DEPRECATED_SINCE, LABEL, Operation, operations
+from petstore_mock.interface.table import (
+    ANIMAL,
+    BASE_PATH,
+    DEPRECATED_SINCE,
+    LABEL,
+    MEMBERS,
+    Operation,
+    operations,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -53,8 +61,8 @@ class Gap:
     lesson: str  # what a client must not assume; completes "Do not assume ..."
     choices: Mapping[str, Choice]  # by name, the default first
     field: str = ""  # the field that the gap sets or restricts; empty for other gaps
-    # What the gap decides. About an invalid value of the parameters that name it; or about its field: which values a
-    # service accepts, what null means, what an animal has if the client left the field out.
+    # What the gap decides: about an invalid value of the parameters that name it; about null in the fields that name
+    # it; or about its own field: which values a service accepts, what an animal has if the client left the field out.
     decides: Literal["", "parameter", "values", "null", "omitted"] = ""
     texts: tuple[str, ...] = ()  # JSON texts of the field that show the choice
     refuses_later: bool = False  # whether it refuses requests in a later step than validation
@@ -141,7 +149,7 @@ _ACCEPTED: Final[_Rows] = {
     ),
     "repeated_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
-        "which value of a repeated query parameter the service uses",
+        "which value of a repeated parameter the service uses",
         {
             "reject": Choice("Responds with 400.", _refuse),
             "first": Choice("Uses the first value.", lambda texts: texts[0]),
@@ -163,7 +171,7 @@ _ACCEPTED: Final[_Rows] = {
             "reject": Choice("Responds with 400.", True),
             "as_omitted": Choice("Treats null like a missing status.", False),
         },
-        *("status", "null", ("null",)),
+        *("", "null", ("null",)),
     ),
     "integral_float": (
         "§2: categoryId is an integer; the interface does not say whether 1.0 or 1e2 is an integer.",
@@ -201,8 +209,8 @@ _ACCEPTED: Final[_Rows] = {
         "§4.3: petId is an int64; the response to an identifier that is not an int64 is not shown.",
         "a certain status (404 or 400) for an identifier that is not an int64",
         {
-            "not_found": Choice("Responds with 404.", "malformed_pet_id"),
-            "bad_request": Choice("Responds with 400.", "invalid_pet_id"),
+            "not_found": Choice("Responds with 404.", "malformed_path"),
+            "bad_request": Choice("Responds with 400.", "invalid_path"),
         },
         *_OF_PARAMETERS,
     ),
@@ -339,11 +347,11 @@ _SAID: Final[_Rows] = {
     ),
     "after_removal": (
         "§4.3: getPet's scheduled removal date is 5 December 2030; its responses from that date on are not shown.",
-        "that getPet works from its removal date on, or how it fails",
+        "that a deprecated operation works from its removal date on, or how it fails",
         {
-            "gone": Choice("getPet responds with 410 from its removal date on.", "operation_removed"),
-            "not_found": Choice("getPet responds with 404 from its removal date on.", "operation_removed_404"),
-            "still_served": Choice("getPet works as before.", None),
+            "gone": Choice("Responds with 410 from the removal date of an operation on.", "operation_removed"),
+            "not_found": Choice("Responds with 404 from the removal date of an operation on.", "operation_removed_404"),
+            "still_served": Choice("Responds as before.", None),
         },
         *(*_NO_FIELD, True),
     ),
@@ -446,7 +454,7 @@ _LOOKS: Final[_Rows] = {
     ),
     "location_header": (
         "§4.2: 201: body is the created Pet; the interface shows no headers.",
-        "that the response has a Location header (it would lead to getPet, which will be removed)",
+        "that the response has a Location header (it may lead to an operation that will be removed)",
         {
             "absent": Choice("Sends no Location header with a 201.", None),
             "present": Choice("Sends the address of the new animal in a Location header.", _location),
@@ -456,7 +464,7 @@ _LOOKS: Final[_Rows] = {
         "§9: Deprecation is signalled per operation; the interface does not show how.",
         "that response headers signal the deprecation",
         {
-            "present": Choice("Sends headers that announce the removal of getPet.", _deprecation_fields),
+            "present": Choice("Sends headers that announce the removal of an operation.", _deprecation_fields),
             "absent": Choice("Sends no headers about the removal.", lambda _: ()),
         },
     ),
@@ -528,8 +536,8 @@ _EVENTS: Final[_Rows] = {
         },
     ),
     "visibility": (
-        "§4: The interface does not say whether lists and getPet return a created animal at once.",
-        "that lists and getPet return a created animal at once",
+        "§4: The interface does not say whether other requests find a created animal at once.",
+        "that the next request finds a created animal",
         {
             "immediate": Choice("Shows a new animal at once.", 0),
             "delayed": Choice("Hides a new animal from the next request.", 1),
@@ -556,7 +564,7 @@ GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _gap
 # Gaps that restrict the values of a field. They could refuse values that a test sends on purpose.
 RULES: Final = tuple(gap for gap in GAPS.values() if gap.decides == "values")
 # By field: the gaps about null, and about a field that the client left out.
-NULLS: Final = {gap.field: gap for gap in GAPS.values() if gap.decides == "null"}
+NULLS: Final = {field.name: GAPS[field.null] for field in MEMBERS.values() if field.null in GAPS}
 OMITTED: Final = {gap.field: gap for gap in GAPS.values() if gap.decides == "omitted"}
 # Gaps that exploration and strategies vary by default. Events are left out, because clients need code to handle them.
 VARIED: Final = tuple(name for name, gap in GAPS.items() if gap.step != "event" and gap not in RULES)

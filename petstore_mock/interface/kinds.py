@@ -28,7 +28,7 @@ from petstore_mock.common.values import is_integer
 from petstore_mock.interface.strict_json import read_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petstore_mock.common.values import Json
 
@@ -99,13 +99,14 @@ class Kind:
         quick: returns a check for a schema. True means valid; False means that jsonschema must decide.
         has_format: whether a text has the format; None for kinds that are no text.
         expected: what a text of the format is, after "must be".
-        phrase: the kind in words: ``an int64``, ``one of available, pending, sold``.
+        phrase: the kind in words; ``{values}`` stands for the values of an enum.
         wrong: JSON texts that break a schema, by the end of the clause's id; those beyond its limits follow from
-            ``LIMITS``. ``null`` breaks only a required field.
+            ``LIMITS``, and those of its parts from theirs. ``null`` breaks only a required field.
         odd: valid JSON texts that services often refuse or change.
         beyond: valid values that services often change; None if there are none.
         delicate: valid values that services often change, each with its usual mistake.
-        another: returns another valid value.
+        plain: a value that a schema without limits allows.
+        others: returns other values, of which a schema may allow some.
         slips: mistakes of services that turn a value into another valid one.
         misshapen: mistakes of services that make a value invalid.
         numbered: returns a sample for a later turn of the samples, from the sample and the number of the turn.
@@ -123,12 +124,13 @@ class Kind:
     quick: Callable[[Schema], Check]
     has_format: Callable[[str], bool] | None = None
     expected: str = ""
-    phrase: Callable[[Schema], str]
-    wrong: Callable[[Schema], Mapping[str, str]]
+    phrase: str
+    wrong: Mapping[str, str]
     odd: tuple[str, ...] = ()
     beyond: Beyond | None = None
     delicate: tuple[Delicate, ...] = ()
-    another: Callable[[Any, Schema], Any]
+    plain: Any = None
+    others: Callable[[Any, Schema], Iterable[Any]]
     slips: tuple[Slip, ...] = ()
     misshapen: tuple[Misshape, ...] = ()
     numbered: Callable[[Any, int], Any] = lambda value, _: value
@@ -160,7 +162,7 @@ def type_of(rules: Schema) -> object:
 
 def phrase(rules: Schema) -> str:
     """Return what a schema allows, in words: ``a date or null``."""
-    words = kind_of(rules).phrase(rules)
+    words = kind_of(rules).phrase.format(values=", ".join(rules.get("enum", ())))
     return f"{words} or null" if allows_null(rules) else words
 
 
@@ -208,14 +210,71 @@ def _limits(rules: Schema) -> Iterator[tuple[Limit, Any]]:
             yield limit, size
 
 
+def parts(rules: Schema) -> Iterator[tuple[str, Schema]]:
+    """Yield the parts of a value with their schemas: the items of an array, or the members of an object."""
+    if "items" in rules:
+        yield "item", rules["items"]
+    yield from rules.get("properties", {}).items()
+
+
+def with_part(rules: Schema, name: str, text: str) -> str:
+    """Return the JSON text of a plain value, in which one part has a text."""
+    if "items" in rules:
+        return f"[{text}]"
+    return as_text({**{other: dumps(value) for other, value in plain(rules).items()}, name: text})
+
+
+def as_text(members: Mapping[str, str]) -> str:
+    """Return the JSON text of an object whose members are JSON texts."""
+    return f"{{{', '.join(f'{dumps(name)}: {text}' for name, text in members.items())}}}"
+
+
+def plain(rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
+    """Return a valid value of a schema."""
+    for limit, size in _limits(rules):
+        return limit.value(size)
+    if "enum" in rules:
+        return rules["enum"][0]
+    required = rules.get("required", ())
+    return {name: plain(rules["properties"][name]) for name in required} or kind_of(rules).plain
+
+
+def another(value: Json, rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
+    """Return another value that a schema allows, or the same one if there is no other."""
+    if value is None:
+        return plain(rules)
+    accepts = quick(rules)
+    return next((one for one in kind_of(rules).others(value, rules) if one != value and accepts(one)), value)
+
+
 def wrong_texts(rules: Schema) -> Mapping[str, str]:
     """Return JSON texts that break a schema, by the end of the clause's id. ``null`` breaks only a required field."""
-    texts = dict(kind_of(rules).wrong(rules))
+    texts = dict(kind_of(rules).wrong)
+    allowed = rules.get("enum", ())
+    cases = [value.swapcase() for value in allowed if value.swapcase() not in allowed]
+    if cases:
+        texts["case"] = dumps(cases[0])
     for limit, size in _limits(rules):
         texts[limit.broken] = dumps(limit.value(size + limit.step))
     if allows_null(rules):
         texts.pop("null", None)
+    required = rules.get("required", ())
+    for name in required:
+        others = {other: value for other, value in plain(rules).items() if other != name}
+        texts[f"{name.lower()}-required"] = dumps(others)
+    for name, part in parts(rules):
+        for end, text in wrong_texts(part).items():
+            # As for fields, the interface does not say whether null means that an optional member is absent.
+            if end != "null" or name == "item" or name in required:
+                texts[f"{name.lower()}-{end}"] = with_part(rules, name, text)
     return texts
+
+
+def wrong_text(rules: Schema) -> str:
+    """Return a text of a parameter that a schema refuses; empty if the schema refuses no text but an empty one."""
+    reads, accepts = kind_of(rules).read, quick(rules)
+    texts = ["no-such-value", *(str(limit.value(size + limit.step)) for limit, size in _limits(rules))]
+    return next((text for text in texts if not accepts(reads(text))), "")
 
 
 def edges(rules: Schema) -> Iterator[Edge]:
@@ -224,6 +283,10 @@ def edges(rules: Schema) -> Iterator[Edge]:
         yield Edge(limit.edge, limit.words.format(size), dumps(limit.value(size)))
     if allows_null(rules):
         yield Edge("null", "null", "null")
+    for name, part in parts(rules):
+        for edge in edges(part):
+            text = with_part(rules, name, edge.text)
+            yield Edge(f"{name.lower()}-{edge.end}", f"{name} {edge.words}", text)
 
 
 def kind_of(rules: Schema) -> Kind:
@@ -252,10 +315,7 @@ def require_known(rules: Schema, place: str) -> None:
     missing = [keyword for keyword in kind.needs if keyword not in rules]
     if missing:
         refuse(f"{place}: expected the keywords {', '.join(kind.needs)} for the kind {kind.name}; got {dict(rules)}")
-    parts = dict(rules.get("properties", {}))
-    if "items" in rules:
-        parts["items"] = rules["items"]
-    for name, part in parts.items():
+    for name, part in parts(rules):
         require_known(part, f"{place}.{name}")
 
 
@@ -271,22 +331,15 @@ def _asks_for(rules: Schema, *read: str) -> bool:
     return not rules.keys() <= {*read, *_ANNOTATIONS, "type", "format"}
 
 
-def _quick_integer(rules: Schema) -> Check:
-    if _asks_for(rules, *_BOUNDS):
-        return _undecided
-    least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
-    return lambda value: type(value) is int and least <= value <= most
+_NUMBERS: Final[Mapping[object, set[type]]] = {"integer": {int}, "number": {int, float}, "boolean": {bool}}
 
 
 def _quick_number(rules: Schema) -> Check:
     if _asks_for(rules, *_BOUNDS):
         return _undecided
+    types = _NUMBERS[type_of(rules)]
     least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
-    return lambda value: type(value) in {int, float} and least <= value <= most
-
-
-def _quick_boolean(rules: Schema) -> Check:
-    return _undecided if _asks_for(rules) else lambda value: type(value) is bool
+    return lambda value: type(value) in types and least <= value <= most
 
 
 def _quick_text(rules: Schema) -> Check:
@@ -313,10 +366,10 @@ def _quick_formatted(has_format: Callable[[str], bool]) -> Callable[[Schema], Ch
 
 
 def _quick_array(rules: Schema) -> Check:
-    if _asks_for(rules, "items", "maxItems"):
+    if _asks_for(rules, "items", "minItems", "maxItems"):
         return _undecided
-    accepts, longest = quick(rules["items"]), rules.get("maxItems", inf)
-    return lambda value: type(value) is list and len(value) <= longest and all(map(accepts, value))
+    accepts, least, most = quick(rules["items"]), rules.get("minItems", 0), rules.get("maxItems", inf)
+    return lambda value: type(value) is list and least <= len(value) <= most and all(map(accepts, value))
 
 
 def _quick_object(rules: Schema) -> Check:
@@ -377,58 +430,17 @@ def _moment(text: str) -> tuple[datetime, str] | None:
 # Words and wrong texts
 
 
-def _constant(text: str) -> Callable[[Schema], str]:
-    return lambda _: text
-
-
-def _always(texts: Mapping[str, str]) -> Callable[[Schema], Mapping[str, str]]:
-    return lambda _: texts
-
-
-def _wrong_enum(rules: Schema) -> Mapping[str, str]:
-    first: str = rules["enum"][0]
-    return {"value": '"no-such-value"', "case": dumps(first.swapcase().capitalize()), "type": "1"}
-
-
-def _wrong_array(rules: Schema) -> Mapping[str, str]:
-    of_items = kind_of(rules["items"]).wrong(rules["items"])
-    return {"type": '"text"', "item": f"[{next(iter(of_items.values()))}]"}
-
-
-def _wrong_object(_: Schema) -> Mapping[str, str]:
-    return {"type": '"text"'}
-
-
 # Other values
 
 
-def _other_enum(value: Json, rules: Schema) -> Json:
-    return next((other for other in rules["enum"] if other != value), value)
+def _other_numbers(value: float, rules: Schema) -> Iterable[float]:
+    return value - 1, value + 1, *(rules[bound] for bound in _BOUNDS & rules.keys())
 
 
-def _other_integer(value: int, rules: Schema) -> int:
-    return value - 1 if value - 1 >= rules.get("minimum", -inf) else value + 1
-
-
-def _other_text(value: str, _: Schema) -> str:
-    return value.swapcase() if value.swapcase() != value else f"{value}x"
-
-
-def _other_date(value: str, _: Schema) -> str:
-    day = date.fromisoformat(value)
-    step = -1 if day > date.min else 1
-    return (day + timedelta(days=step)).isoformat()
-
-
-def _other_moment(value: str, _: Schema) -> str:
-    return "2001-02-03T04:05:06Z" if value != "2001-02-03T04:05:06Z" else "2001-02-03T04:05:07Z"
-
-
-def _other_array(value: list[Any], rules: Schema) -> list[Any]:
-    if value:
-        return []
-    texts = kind_of(rules["items"])
-    return [texts.another("x", rules["items"])] if texts.is_free_text else value
+def _other_arrays(value: list[Any], rules: Schema) -> Iterable[list[Any]]:
+    items = rules["items"]
+    changed = [another(item, items) for item in value[:1]]
+    return [*changed, *value[1:]], [], [*value, plain(items)]
 
 
 # Mistakes of services
@@ -457,7 +469,8 @@ def _to_one_digit(number: float) -> float:
 
 
 def _day_before(text: str) -> str:
-    return _other_date(text, {})
+    day = date.fromisoformat(text)
+    return (day - timedelta(days=1) if day > date.min else date.max).isoformat()
 
 
 def _to_minutes(text: str) -> str:
@@ -471,7 +484,7 @@ def _nothing(_: object) -> None: ...
 
 _AS_TEXT: Final = (Misshape("text", "returns {name} as text", str),)
 _AS_NULL: Final = (Misshape("null", "returns null as {name}", _nothing),)
-_IN_CAPITALS: Final = (Misshape("upper", "returns {name} in capitals", str.upper),)
+_IN_OTHER_CASE: Final = (Misshape("upper", "returns {name} in another case", str.swapcase),)
 _TEXT_SLIPS: Final = (
     Slip(
         change=_basic,
@@ -591,12 +604,13 @@ _ROWS: Final = (
         static="str",
         keywords=_LENGTHS,
         quick=_quick_text,
-        phrase=_constant("a string"),
-        wrong=_always({"type": "5", "null": "null"}),
+        phrase="a string",
+        wrong={"type": "5", "null": "null"},
         odd=('"{label}Žofka✓"', '"{label}😀"', '" {label}  x "'),
         delicate=_DELICATE_TEXTS,
         beyond=Beyond(id="text", words="string, also beyond ASCII", holds=lambda text: not text.isascii()),
-        another=_other_text,
+        plain="x",
+        others=lambda value, _: (value.swapcase(), f"{value}x", value[:-1]),
         slips=_TEXT_SLIPS,
         misshapen=_AS_NULL,
         numbered=lambda text, turn: f"{text} {turn + 1}",
@@ -609,10 +623,10 @@ _ROWS: Final = (
         type="string",
         keywords=frozenset({"enum"}),
         quick=_quick_enum,
-        phrase=lambda rules: f"one of {', '.join(rules['enum'])}",
-        wrong=_wrong_enum,
-        another=_other_enum,
-        misshapen=_IN_CAPITALS,
+        phrase="one of {values}",
+        wrong={"value": '"no-such-value"', "type": "1"},
+        others=lambda _, rules: rules["enum"],
+        misshapen=_IN_OTHER_CASE,
     ),
     Kind(
         name="int64",
@@ -621,14 +635,13 @@ _ROWS: Final = (
         static="int",
         keywords=_BOUNDS,
         needs=("minimum", "maximum"),  # jsonschema checks no bounds because of a format
-        quick=_quick_integer,
-        phrase=_constant("an int64"),
-        wrong=_always(
-            {"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"}
-        ),
+        quick=_quick_number,
+        phrase="an int64",
+        wrong={"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"},
         odd=("9007199254740993",),
         beyond=Beyond(id="int64", words="int64, also beyond 2^53", holds=lambda number: number > 2**53),
-        another=_other_integer,
+        plain=1,
+        others=_other_numbers,
         slips=_INT64_SLIPS,
         misshapen=_AS_TEXT,
         read=read_integer,
@@ -639,10 +652,11 @@ _ROWS: Final = (
         type="integer",
         static="int",
         keywords=_BOUNDS,
-        quick=_quick_integer,
-        phrase=_constant("an integer"),
-        wrong=_always({"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true"}),
-        another=_other_integer,
+        quick=_quick_number,
+        phrase="an integer",
+        wrong={"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true"},
+        plain=1,
+        others=_other_numbers,
         misshapen=_AS_TEXT,
         read=read_integer,
         order=_same,
@@ -653,10 +667,11 @@ _ROWS: Final = (
         static="float",
         keywords=_BOUNDS,
         quick=_quick_number,
-        phrase=_constant("a number"),
-        wrong=_always({"type": '"1.5"', "null": "null", "boolean": "true"}),
+        phrase="a number",
+        wrong={"type": '"1.5"', "null": "null", "boolean": "true"},
         odd=("0.1", "-2.5e-7", "123456789.125"),
-        another=lambda number, _: number + 1,
+        plain=1,
+        others=_other_numbers,
         slips=_NUMBER_SLIPS,
         misshapen=_AS_TEXT,
         read=_read_number,
@@ -666,10 +681,11 @@ _ROWS: Final = (
         name="boolean",
         type="boolean",
         static="bool",
-        quick=_quick_boolean,
-        phrase=_constant("a boolean"),
-        wrong=_always({"type": '"true"', "null": "null", "number": "1"}),
-        another=lambda value, _: not value,
+        quick=_quick_number,
+        phrase="a boolean",
+        wrong={"type": '"true"', "null": "null", "number": "1"},
+        plain=True,
+        others=lambda value, _: [not value],
         misshapen=_AS_TEXT,
         read=_read_boolean,
     ),
@@ -681,18 +697,17 @@ _ROWS: Final = (
         quick=_quick_formatted(is_date),
         has_format=is_date,
         expected="a date, such as 2021-06-15 (RFC 3339 §5.6)",
-        phrase=_constant("a date"),
-        wrong=_always(
-            {
-                "type": "5",
-                "null": "null",
-                "word": '"yesterday"',
-                "day": '"2021-02-30"',
-                "time": '"2021-06-15T10:00:00Z"',
-            }
-        ),
+        phrase="a date",
+        wrong={
+            "type": "5",
+            "null": "null",
+            "word": '"yesterday"',
+            "day": '"2021-02-30"',
+            "time": '"2021-06-15T10:00:00Z"',
+        },
         odd=('"2024-02-29"', '"0001-01-01"', '"9999-12-31"'),
-        another=_other_date,
+        plain="2021-06-15",
+        others=lambda value, _: [_day_before(value)],
         slips=_DATE_SLIPS,
         misshapen=_AS_NULL,
         order=_same,
@@ -705,18 +720,17 @@ _ROWS: Final = (
         quick=_quick_formatted(is_moment),
         has_format=is_moment,
         expected="a date and time with an offset, such as 2021-06-15T10:00:00Z (RFC 3339 §5.6)",
-        phrase=_constant("a date-time"),
-        wrong=_always(
-            {
-                "type": "5",
-                "null": "null",
-                "word": '"yesterday"',
-                "date": '"2021-06-15"',
-                "zone": '"2021-06-15T10:00:00"',
-            }
-        ),
+        phrase="a date-time",
+        wrong={
+            "type": "5",
+            "null": "null",
+            "word": '"yesterday"',
+            "date": '"2021-06-15"',
+            "zone": '"2021-06-15T10:00:00"',
+        },
         odd=('"2021-06-15T10:00:00.123456Z"', '"2021-06-15T23:59:59+02:00"'),
-        another=_other_moment,
+        plain="2021-06-15T10:00:00Z",
+        others=lambda *_: ("2001-02-03T04:05:06Z", "2001-02-03T04:05:07Z"),
         slips=_MOMENT_SLIPS,
         misshapen=_AS_NULL,
         order=_moment,
@@ -727,10 +741,11 @@ _ROWS: Final = (
         keywords=_ITEMS,
         needs=("items",),
         quick=_quick_array,
-        phrase=_constant("an array"),
-        wrong=_wrong_array,
+        phrase="an array",
+        wrong={"type": '"text"'},
         odd=("[]",),
-        another=_other_array,
+        plain=[],
+        others=_other_arrays,
         misshapen=_AS_TEXT,
     ),
     Kind(
@@ -740,9 +755,11 @@ _ROWS: Final = (
         keywords=_MEMBERS,
         needs=("properties",),
         quick=_quick_object,
-        phrase=_constant("an object"),
-        wrong=_wrong_object,
-        another=lambda value, _: {**value, "other": 1},
+        phrase="an object",
+        wrong={"type": '"text"'},
+        plain={},
+        others=lambda value, rules: [{**value, name: another(value.get(name), part)} for name, part in parts(rules)],
+        misshapen=_AS_TEXT,
     ),
 )
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType({kind.name: kind for kind in _ROWS})

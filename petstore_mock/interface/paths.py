@@ -24,7 +24,7 @@ def segments_of(target: str) -> list[str] | None:
     return segments
 
 
-def row_at(segments: Sequence[str]) -> tuple[RouteRow, dict[str, str]] | None:
+def row_at(segments: Sequence[str]) -> tuple[RouteRow, dict[str, list[str]]] | None:
     """Return the row of a path and the parameters in the path; None if no row has it."""
     for row in ROUTES:
         parameters = row.match(segments)

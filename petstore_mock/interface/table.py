@@ -52,6 +52,7 @@ class Field:
         is_label: whether it is a text by which a person tells animals apart; ``verify`` marks its animals with it.
         refers: whether it identifies a record of another kind, which may have to exist.
         samples: values that generated animals take in turn.
+        null: the gap that decides about null, if a body may leave the field out.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Field:
     is_label: bool = False
     refers: bool = False
     samples: tuple[Any, ...] = ()
+    null: str = ""
 
     @property
     def python(self) -> str:
@@ -77,7 +79,7 @@ class Parameter:
         where: the part of the request that has it.
         relation: what it says about animals: a row of ``RELATIONS``.
         field: the field of animals that it filters by or sets; the parameter's own name by default.
-        gap: the gap that decides about an invalid value.
+        gap: the gap that decides about an invalid value; empty if none is needed.
     """
 
     name: str
@@ -85,7 +87,7 @@ class Parameter:
     relation: RelationName
     where: Literal["query", "path", "header"] = "query"
     field: str = ""
-    gap: str | None = None
+    gap: str = ""
 
     @property
     def says(self) -> Relation:
@@ -189,12 +191,15 @@ class Operation:
     @cached_property
     def identifier(self) -> Parameter | None:
         """The parameter that identifies the animal of the request."""
-        return next((one for one in self.parameters if one.relation == "identifies"), None)
+        return self._parameter_that("identifies")
 
     @cached_property
     def limit(self) -> Parameter | None:
         """The parameter that limits the length of a list."""
-        return next((one for one in self.parameters if one.relation == "limits"), None)
+        return self._parameter_that("limits")
+
+    def _parameter_that(self, relation: RelationName) -> Parameter | None:
+        return next((one for one in self.parameters if one.relation == relation), None)
 
     @cached_property
     def filters(self) -> tuple[Parameter, ...]:
@@ -209,11 +214,6 @@ class Operation:
     def parameters_in(self, where: Literal["query", "path", "header"]) -> tuple[Parameter, ...]:
         """Return the parameters in a part of the request."""
         return tuple(one for one in self.parameters if one.where == where)
-
-    @property
-    def query_parameters(self) -> tuple[Parameter, ...]:
-        """The parameters in the query."""
-        return self.parameters_in("query")
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter called ``name``.
@@ -255,14 +255,14 @@ class RouteRow:
     operations: Mapping[str, Operation]  # by method; HEAD has the operation of GET (RFC 9110 §9.3.2)
     allow: str  # the value of the header field ``Allow``
 
-    def match(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """Return the path parameters of a path, given as decoded segments; None if the row does not match the path."""
+    def match(self, segments: Sequence[str]) -> dict[str, list[str]] | None:
+        """Return the texts of the path parameters of a path, given as decoded segments; None if the path differs."""
         if len(segments) != len(self.pattern):
             return None
-        found: dict[str, str] = {}
+        found: dict[str, list[str]] = {}
         for expected, segment in zip(self.pattern, segments, strict=True):
             if expected.startswith("{") and segment:
-                found[expected[1:-1]] = segment
+                found[expected[1:-1]] = [segment]
             elif expected != segment:
                 return None
         return found
@@ -295,6 +295,7 @@ _FIELDS: Final = (
         name="status",
         # Half of the animals are available: of 300 animals, the available ones exceed a page (§4.1).
         samples=("available", "pending", "available", "sold"),
+        null="null_status",
         sentence=Sentence("2", "PetStatus: allowed values are available, pending, sold"),
     ),
 )
@@ -436,7 +437,7 @@ def _routes() -> tuple[RouteRow, ...]:
 
 
 def _query_sentence(operation: Operation) -> Sentence:
-    names = [parameter.name for parameter in operation.query_parameters]
+    names = [parameter.name for parameter in operation.parameters_in("query")]
     if not names:
         return Sentence("4", "The interface shows no query parameters for this operation")
     return Sentence(operation.section, f"The query parameters of {operation.name} are {in_words(names)}, all optional")

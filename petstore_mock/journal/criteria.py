@@ -18,6 +18,7 @@ from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.interface.kinds import allows_null
 from petstore_mock.interface.schemas import arguments
 from petstore_mock.interface.strict_json import copy_json, read_integer
 from petstore_mock.interface.table import OPERATIONS, require_operation
@@ -84,7 +85,7 @@ class Criteria:
             whose, hint = self.operation or "a request", did_you_mean(name, [*names, "times"])
             refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
         if value is None:
-            return NOT_SENT
+            return None if _may_be_null(self.operation, name) else NOT_SENT
         _require_argument(self.operation, name, value)
         return value
 
@@ -147,7 +148,8 @@ class Criteria:
                 yield f"{name}: {problem}"
                 continue
             if not meets(received, wanted):
-                yield f"{name} was {_show(name, received)}, expected {_show(name, wanted)}"
+                words = "null" if wanted is None and name not in GENERAL else _show(name, wanted)
+                yield f"{name} was {_show(name, received)}, expected {words}"
 
 
 def _received(exchange: Exchange, name: str, wanted: object) -> object:
@@ -185,6 +187,11 @@ def arguments_of(operation: str | None) -> list[str]:
 
 def _operations(operation: str | None) -> list[Operation]:
     return [*OPERATIONS.values()] if operation is None else [OPERATIONS[operation]]
+
+
+def _may_be_null(operation: str | None, name: str) -> bool:
+    """Whether null is a value of the argument: then None stands for null, else for an argument that was not sent."""
+    return any(allows_null(arguments(one).get(name, {})) for one in _operations(operation))
 
 
 def _require_argument(operation: str | None, name: str, value: object) -> None:

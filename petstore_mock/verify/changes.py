@@ -6,7 +6,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.kinds import another
 from petstore_mock.interface.schemas import are_right, is_valid, properties
 from petstore_mock.interface.strict_json import read_integer
 from petstore_mock.interface.table import ANIMAL, LABEL
@@ -194,7 +194,7 @@ def set_field(name: str, change: NewValue) -> Change:
 def to_another(name: str) -> NewValue:
     """Return a function from a value of a field to another valid one."""
     rules = properties(ANIMAL)[name]
-    return lambda value: kind_of(rules).another(value, rules)
+    return lambda value: another(value, rules)
 
 
 def drop_field(name: str) -> Change:

@@ -18,8 +18,8 @@ from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.values import counted
 from petstore_mock.interface.bodies import plain_text
 from petstore_mock.interface.conditions import CONDITIONS
-from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.gaps import GAPS, NULLS
+from petstore_mock.interface.kinds import kind_of, wrong_text
 from petstore_mock.interface.schemas import parameters, properties, schema, violations
 from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
@@ -193,14 +193,15 @@ def _with_wrong_texts(gap: Gap) -> Iterator[Probe]:
 
 
 def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
+    text = wrong_text(parameters(operation)[parameter.name])
     if parameter.where == "path":
         phase = Phase.KEYS if operation.commits else Phase.ODD_READS
         # A service that reads a number in the text must not change an animal of somebody else.
         pet_id = "{absent}" if operation.commits else "{known}"
-        in_path = {parameter.name: "no-number"}
-        return request(operation, pet_id, in_path=in_path, phase=phase, expected=OPEN, gap=str(parameter.gap))
-    plain = request(operation, phase=Phase.LISTS, expected=OPEN, gap=str(parameter.gap))
-    return plain.with_parameter(parameter, "no-such-value")
+        in_path = {parameter.name: text}
+        return request(operation, pet_id, in_path=in_path, phase=phase, expected=OPEN, gap=parameter.gap)
+    plain = request(operation, phase=Phase.LISTS, expected=OPEN, gap=parameter.gap)
+    return plain.with_parameter(parameter, text)
 
 
 def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
@@ -235,7 +236,7 @@ def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Choic
 def _of_values(gap: Gap) -> Evidence:
     """Return the row of a gap about the values of a field that a service accepts."""
     needs = f"needs {counted(len(gap.texts), 'create')} with an unusual {gap.field} (--allow-create)"
-    return replace(_of_odd_creates(gap, partial(_by_keywords, gap)), needs=needs)
+    return replace(_of_odd_creates(gap, partial(_by_keywords, gap), gap.field), needs=needs)
 
 
 def _by_keywords(gap: Gap, _seen: Seen, history: History) -> Choice:
@@ -252,11 +253,11 @@ def _by_keywords(gap: Gap, _seen: Seen, history: History) -> Choice:
 
 
 def _of_null(gap: Gap) -> Evidence:
-    return _of_odd_creates(gap, partial(_by_refusal, gap))
+    return _of_odd_creates(gap, partial(_by_refusal, gap), *[name for name in NULLS if NULLS[name] is gap])
 
 
-def _of_odd_creates(gap: Gap, read: Read) -> Evidence:
-    probes = tuple(_odd_creates(gap.field, gap.texts, gap.name))
+def _of_odd_creates(gap: Gap, read: Read, *fields: str) -> Evidence:
+    probes = tuple(chain.from_iterable(_odd_creates(field, gap.texts, gap.name) for field in fields))
     return Evidence(gap=gap.name, read=read, of_probes=True, needs=_CREATED, probes=probes)
 
 
@@ -592,7 +593,7 @@ _ROWS: Final = (
     Evidence(
         gap="after_removal",
         read=_removal,
-        needs="needs a listed animal, and a Date header after the removal date of getPet",
+        needs="needs a listed animal, and a Date header after the removal date of an operation",
     ),
     Evidence(gap="paging_headers", read=_paging, header="Link"),
     Evidence(gap="location_header", read=_location, needs=_CREATED, header="Location"),
@@ -602,7 +603,7 @@ _ROWS: Final = (
     Evidence(
         gap="visibility",
         read=_visible,
-        needs=f"{_CREATED}, and right after the create a getPet or a list with fewer animals than its limit",
+        needs=f"{_CREATED}, and right after the create a request that shows the animal, or a list that is not full",
     ),
 )
 _BY_GAP: Final = {row.gap: row for row in _ROWS}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from petstore_mock.common.dates import iso
+from petstore_mock.common.guards import is_array
 from petstore_mock.common.real import time
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.table import FIELDS, MEMBERS
+from petstore_mock.interface.table import FIELDS, MEMBERS, OPERATIONS
 from petstore_mock.verify.probes import LONG_TEXT, Probe, text_of
-from petstore_mock.verify.seen import is_pet, known_part, oddness
+from petstore_mock.verify.seen import Wanted, is_pet, known_part, oddness
 
 if TYPE_CHECKING:
     from petstore_mock.common.values import JsonObject
@@ -63,6 +64,8 @@ class Filling:
         # Values of listed animals, by field.
         self._values: dict[str, list[Any]] = defaultdict(list)
         self._was_listed = False
+        # The first animal of a list without filters.
+        self._first: Pet = {}
         # The date and a number of the run, so that an owner can find and remove the animals.
         self._run = f"{iso(time())[:10].replace('-', '')}{secrets.randbelow(10_000):04}"
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
@@ -80,14 +83,17 @@ class Filling:
             self._known = [last["id"], *others][-1]
             self._was_listed = True
             self._add_listed(seen.pets)
+            if not seen.filters:
+                self._first = seen.pets[0]
         elif not self._was_listed:
             self._known = last["id"]
 
     def _add_listed(self, pets: list[Pet]) -> None:
         for pet in filter(is_pet, pets):
             for name, value in known_part(pet).items():
-                if len(self._values[name]) < _MOST_VALUES:
-                    self._values[name].append(value)
+                known = self._values[name]
+                if len(known) < _MOST_VALUES and value not in known:
+                    known.append(value)
         by_id: dict[int, Pet] = {}
         for pet in sorted([*self._odd, *pets], key=oddness, reverse=True):
             by_id.setdefault(pet["id"], pet)
@@ -115,10 +121,11 @@ class Filling:
 
     def _value(self, word: str, label: str) -> str:
         kind, _, name = word.partition(":")
-        if kind == "label":
-            return label
-        if kind == "long label":
-            return label.ljust(LONG_TEXT, "x")
+        labels = {"label": label, "long label": label.ljust(LONG_TEXT, "x")}
+        if kind in labels:
+            return labels[kind]
+        if kind == "later":
+            return self._later(*name.split(":"))
         if kind in {"any", "edge"}:
             return self._of_field(name, is_edge=kind == "edge")
         if kind in MEMBERS:
@@ -150,6 +157,21 @@ class Filling:
             return text_of(values[0])
         ordered = sorted({text_of(value): value for value in values}.values())
         return text_of(ordered[len(ordered) // 2])
+
+    def _later(self, operation: str, name: str) -> str:
+        """Return the text of a filter that selects most of the listed animals, but not the first one."""
+        parameter = OPERATIONS[operation].parameter(name)
+        field = parameter.filters_by
+        counts: Counter[str] = Counter()
+        for value in self._values[field]:
+            for item in value if is_array(value) else [value]:
+                wanted = Wanted(parameter, item)
+                if not wanted.selects(self._first):
+                    counts[text_of(item)] = sum(wanted.selects({field: other}) for other in self._values[field])
+        for text, count in counts.most_common(1):
+            if count:
+                return text
+        return self._of_field(field, is_edge=parameter.says.is_ordered)
 
     def _references(self, name: str) -> list[object]:
         """Return at most two ids of records that exist: those that listed animals refer to."""

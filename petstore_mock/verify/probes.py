@@ -10,6 +10,7 @@ A target, a header field or a body may hold these placeholders, and responses gi
 - ``{categoryId}``, the name of a field that refers to another record: its value in a listed animal, or a sample
 - ``{other:categoryId}``: another such value, if listed animals have several
 - ``{any:born}``: a value of a field in a listed animal, or a sample; ``{edge:born}``: one in the middle
+- ``{later:listPets:born}``: a value with which this filter selects listed animals, but not the first one
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from petstore_mock.common.guards import is_array
-from petstore_mock.interface.bodies import as_text, plain
+from petstore_mock.interface.bodies import plain
+from petstore_mock.interface.kinds import as_text
 from petstore_mock.interface.schemas import parameters
 from petstore_mock.interface.table import FIELDS
 
@@ -137,10 +139,13 @@ class Probe:
         text = str(value)
         if parameter.where == "header":
             return replace(self, fields=(*self.fields, (parameter.name, text)))
-        if not text.startswith("{"):
-            text = quote(text)
         sign = "&" if "?" in self.target else "?"
-        return replace(self, target=f"{self.target}{sign}{parameter.name}={text}")
+        return replace(self, target=f"{self.target}{sign}{parameter.name}={_quoted(text)}")
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a part of a target. The filling of a placeholder quotes its value."""
+    return text if text.startswith("{") else quote(text, safe="")
 
 
 def request(
@@ -154,7 +159,7 @@ def request(
 
     ``pet_id`` identifies the animal if the path does. ``in_path`` replaces texts of parameters in the path.
     """
-    texts = {one.name: sample_text(one) for one in operation.parameters_in("path")}
+    texts = {one.name: _quoted(sample_text(one)) for one in operation.parameters_in("path")}
     if operation.identifier is not None:
         texts[operation.identifier.name] = pet_id
     target = operation.path.format_map({**texts, **in_path})

@@ -14,7 +14,7 @@ from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.kinds import kind_of, parts
 from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
 from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.probes import limits_of
@@ -134,7 +134,13 @@ def known_part(pet: Mapping[str, Any]) -> Pet:
 
 def is_same_value(name: str, value: object, other: object) -> bool:
     """Whether two values of a field mean the same: a moment has many texts."""
-    kind = kind_of(properties(ANIMAL)[name])
+    return _is_same(properties(ANIMAL)[name], value, other)
+
+
+def _is_same(rules: Mapping[str, Any], value: object, other: object) -> bool:
+    if is_object(value) and is_object(other):
+        return all(_is_same(part, value.get(name), other.get(name)) for name, part in parts(rules))
+    kind = kind_of(rules)
     if value == other or kind.order is None or kind.has_format is None:
         return value == other
     both = isinstance(value, str) and isinstance(other, str)

@@ -81,7 +81,7 @@ def test_operation_requires_a_valid_key(client: Client, operation: Operation) ->
 @each_of_one_animal
 def test_absent_or_malformed_id_is_404(client: Client, operation: Operation) -> None:
     pets = client.petstore.seed_many(2)
-    for pet_id, condition in ((7, "absent_pet"), ("x", "malformed_pet_id")):
+    for pet_id, condition in ((7, "absent_pet"), ("x", "malformed_path")):
         assert (operation.call(client, pet_id).status, client.refusal) == (404, condition)
     assert client.petstore.pets == pets
 

@@ -31,7 +31,7 @@ REFUSALS: list[Row] = [
     ("GET", "/v1/pets?limit=0", [], None, 400, "invalid_parameter", "invalid_query", "4.1"),
     ("GET", "/v1/pets?x=1", [], None, 400, "invalid_parameter", "invalid_query", "4.1"),
     ("GET", "/v1/pets/1?x=1", [], None, 400, "invalid_parameter", "invalid_query", "4"),
-    ("GET", "/v1/pets/x", [], None, 404, "not_found", "malformed_pet_id", "4.3"),
+    ("GET", "/v1/pets/x", [], None, 404, "not_found", "malformed_path", "4.3"),
 ]
 
 

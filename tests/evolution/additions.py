@@ -19,26 +19,46 @@ FIELDS: Final[dict[str, dict[str, Any]]] = {
     "seenAt": {"description": "When somebody saw it", "type": "string", "format": "date-time"},
     "temper": {"description": "Its temper", "type": "string", "enum": ["calm", "lively"]},
     "motto": {"description": "Its motto", "type": "string"},
+    "chip": {
+        "description": "Its chip",
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "minLength": 2, "maxLength": 20},
+            "readAt": {"type": ["string", "null"], "format": "date-time"},
+            "maker": {"type": "string", "enum": ["Avid", "Datamars"]},
+        },
+        "required": ["code"],
+        "additionalProperties": False,
+    },
+    "foods": {
+        "description": "What it eats",
+        "type": "array",
+        "items": {"type": "string", "enum": ["fish", "hay", "seeds"]},
+    },
 }
 FIELD_ROWS: Final = """\
     Field(
         name="colours",
         samples=(["brown"], ["grey", "white"]),
+        null="null_additions",
         sentence=Sentence("2", "NewPet: colours, array of strings: the animal's colours"),
     ),
     Field(
         name="weight",
         samples=(4.5, 30, 0.25),
+        null="null_additions",
         sentence=Sentence("2", "NewPet: weight, number: the animal's weight"),
     ),
     Field(
         name="isChipped",
         samples=(True, False, False, True, False),
+        null="null_additions",
         sentence=Sentence("2", "NewPet: isChipped, boolean: whether it has a chip"),
     ),
     Field(
         name="born",
         samples=("2021-06-15", "2019-12-31", "2020-02-29"),
+        null="null_additions",
         sentence=Sentence("2", "NewPet: born, date: the day of the animal's birth"),
     ),
     Field(
@@ -47,17 +67,36 @@ FIELD_ROWS: Final = """\
             *("2021-06-15T10:00:00Z", "2022-01-01T00:00:00+02:00", "2020-05-05T05:05:05Z", "2023-01-02T03:04:05Z"),
             *("2019-07-07T07:07:07Z", "2024-02-29T12:00:00Z", "2018-08-08T08:08:08+01:00"),
         ),
+        null="null_additions",
         sentence=Sentence("2", "NewPet: seenAt, date-time: when somebody saw the animal"),
     ),
     Field(
         name="temper",
         samples=("calm", "lively"),
+        null="null_additions",
         sentence=Sentence("2", "NewPet: temper, one of calm, lively: the animal's temper"),
     ),
     Field(
         name="motto",
         samples=("Carpe diem", "Festina lente"),
+        null="null_additions",
         sentence=Sentence("2", "NewPet: motto, string: the animal's motto"),
+    ),
+    Field(
+        name="chip",
+        samples=(
+            {"code": "A1", "readAt": None},
+            {"code": "B2", "readAt": "2021-06-15T10:00:00Z", "maker": "Avid"},
+            {"code": "C3"},
+        ),
+        null="null_additions",
+        sentence=Sentence("2", "NewPet: chip, object with code, readAt and maker: the animal's chip"),
+    ),
+    Field(
+        name="foods",
+        samples=(["hay"], ["fish", "seeds"], []),
+        null="null_additions",
+        sentence=Sentence("2", "NewPet: foods, array of fish, hay, seeds: what the animal eats"),
     ),
 """
 
@@ -66,6 +105,11 @@ PARAMETERS: Final[dict[str, dict[str, Any]]] = {
     "colour": {"description": "Returns only animals with this colour", "type": "string"},
     "bornAfter": {"description": "Returns only animals born after this day", "type": "string", "format": "date"},
     "lighterThan": {"description": "Returns only lighter animals", "type": "number"},
+    "X-Food": {
+        "description": "Returns only animals that eat this",
+        "type": "string",
+        "enum": ["fish", "hay", "seeds"],
+    },
     "X-Chipped": {"description": "Returns only animals with or without a chip", "type": "boolean"},
     "X-Seen-Since": {"description": "Returns only animals seen later", "type": "string", "format": "date-time"},
 }
@@ -85,6 +129,13 @@ PARAMETER_ROWS: Final = """\
                 relation="before",
                 field="weight",
                 sentence=Sentence("4.1", "lighterThan: number; returns only lighter animals"),
+            ),
+            Parameter(
+                name="X-Food",
+                relation="contains",
+                where="header",
+                field="foods",
+                sentence=Sentence("4.1", "X-Food: one of fish, hay, seeds; returns only animals that eat this"),
             ),
             Parameter(
                 name="X-Chipped",
@@ -120,6 +171,24 @@ GAP_ROW: Final = """\
             "ignore": Choice("Lists as if the request had no X-Seen-Since.", _ignored),
         },
         *_OF_PARAMETERS,
+    ),
+    "malformed_category": (
+        "§4.96: categoryId is an int64; the response to another text in the path is not shown.",
+        "a certain status for a categoryId in the path that is not an int64",
+        {
+            "bad_request": Choice("Responds with 400.", "invalid_path"),
+            "not_found": Choice("Responds with 404.", "malformed_path"),
+        },
+        *_OF_PARAMETERS,
+    ),
+    "null_additions": (
+        "§2: the optional fields have types; the interface does not say whether null means that a field is absent.",
+        "that the service treats null like a missing field",
+        {
+            "reject": Choice("Responds with 400.", True),
+            "as_omitted": Choice("Treats null like a missing field.", False),
+        },
+        *("", "null", ("null",)),
     ),
 """
 
@@ -158,8 +227,17 @@ _OF_CATEGORY: Final = """\
                 name="categoryId",
                 relation="{relation}",
                 where="path",
-                gap="malformed_pet_id",
+                gap="malformed_category",
                 sentence=Sentence("{section}", "categoryId: required, integer, int64"),
+            ),
+"""
+# Each text is a motto, so no gap decides about a malformed one.
+_OF_MOTTO: Final = """\
+            Parameter(
+                name="motto",
+                relation="equals",
+                where="path",
+                sentence=Sentence("4.99", "motto: required, string"),
             ),
 """
 _TRANSFER_MEMBERS: Final = """\
@@ -238,6 +316,18 @@ OPERATION_ROWS: Final = "".join(
             *_SHOWS,
             own=_of_category("4.98", "sets") + _PET_ID.replace("{section}", "4.98"),
         ),
+        _operation(
+            "sayingPets",
+            "GET",
+            "/sayings/{motto}/pets",
+            "4.99",
+            "lists",
+            200,
+            "401",
+            'response="Pets"',
+            'response_words="The animals with a motto"',
+            own=_OF_MOTTO,
+        ),
     )
 )
 EXECUTORS: Final = '''\
@@ -308,7 +398,7 @@ def adopt_pet(call: Call) -> Response:
 
 
 def shelter_pets(call: Call) -> Response:
-    """Return all animals of the category in the path."""
+    """Return all animals that the path selects."""
     store = call.world.store
     ids = [pet_id for pet_id in store.ids(call.route.filters) if not store.hides(pet_id)]
     return success(call, store.page(store.rules.policies.list_order(ids, len(ids), store, store.random)))
@@ -326,6 +416,7 @@ EXECUTOR_ROWS: Final = "".join(
         "adoptPet": "adopt_pet",
         "shelterPets": "shelter_pets",
         "transferPet": "transfer_pet",
+        "sayingPets": "shelter_pets",
     }.items()
 )
 # Further schemas: the bodies of three operations, and the parameters of all. A name stands for a property of NewPet.
@@ -338,4 +429,5 @@ TRANSFER: Final[dict[str, dict[str, Any]]] = {
 OF_ONE_PET: Final = ("retirePet", "rehousePet", "groomPet", "calmPet")
 OF_A_CATEGORY: Final = ("adoptPet", "shelterPets")
 OF_A_PET_AND_A_CATEGORY: Final = ("transferPet",)
+OF_A_MOTTO: Final = ("sayingPets",)
 WITHOUT_PARAMETERS: Final = ("newestPet",)

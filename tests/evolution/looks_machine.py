@@ -53,7 +53,7 @@ class Client:
     def request(self, operation: Any, given: dict[str, object]) -> object:
         texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
         path = operation.path.format(**{one.name: quote(texts[one.name]) for one in operation.parameters_in("path")})
-        query = {one.name: texts[one.name] for one in operation.query_parameters if one.name in texts}
+        query = {one.name: texts[one.name] for one in operation.parameters_in("query") if one.name in texts}
         fields = {one.name: texts[one.name] for one in operation.parameters_in("header") if one.name in texts}
         body = None
         if operation.body is not None:

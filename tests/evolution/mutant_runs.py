@@ -14,12 +14,8 @@ from petstore_mock import PetStoreMock
 from petstore_mock.verify import verify
 from petstore_mock.verify.mutants import MUTANTS
 
-# The first animal has the colour that the probe takes, so that this cut does not show.
-unseen = {"list-limit-and-colour-cut-first"}
 for name in [*MUTANTS][int(sys.argv[1]) :: int(sys.argv[2])]:
-    if name in unseen:
-        continue
-    with PetStoreMock(seed=30, mutant=name, strict=False) as petstore:
+    with PetStoreMock(seed=22, mutant=name, strict=False) as petstore:
         verdict = verify(petstore.url, api_key=petstore.api_key, allow_create=120, rate=1e6, max_requests=2000)
     broken = [clause.id for clause in verdict.broken]
     if broken != [MUTANTS[name].clause]:

@@ -53,10 +53,15 @@ def test_mutants_of_the_grown_table_break_only_their_clause(grown: Path, step: i
 
 
 def test_rules_for_each_row_hold_for_the_grown_table(grown: Path) -> None:
-    for name in DERIVED:
-        (grown / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, grown / name)
+    derive(grown)
     run_tests(grown, "--import-mode=importlib", DERIVED[-1])
+
+
+def derive(folder: Path) -> None:
+    """Give a copy the tests that follow from the rows."""
+    for name in DERIVED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
 
 
 def run_tests(folder: Path, *arguments: str, counts: bool = True) -> None:
@@ -77,37 +82,57 @@ def run_tests(folder: Path, *arguments: str, counts: bool = True) -> None:
             '"PUT",\n        path="/pets/{petId}/home"',
             "one row",
         ),
-        ("interface/table.py", 'gap="invalid_birthday"', 'gap="invalid_day"', "expected a gap of interface/gaps.py"),
-        ("interface/table.py", 'gap="invalid_birthday",', "", "so it has no effect"),
-        ("interface/table.py", 'field="born"', 'field="birthday"', "a field of the table to filter by"),
-        ("interface/table.py", 'field="born"', 'field="isChipped"', "a field whose kind has an order"),
-        ("interface/table.py", 'relation="contains"', 'relation="equals"', "expected contains for an array"),
-        (
-            "interface/table.py",
-            'samples=("2021-06-15", "2019-12-31", "2020-02-29")',
-            'samples=("2021-06-31",)',
-            "must be a date",
-        ),
-        ("interface/table.py", "samples=(4.5, 30, 0.25)", "samples=()", "expected samples"),
-        ("interface/table.py", '                name="until",', '                name="till",', "till, until in one"),
-        ("interface/table.py", 'samples=("Too loud"', 'samples=("?"', "at least 2"),
-        ("interface/table.py", 'relation="sets"', 'relation="equals"', "expected relation='sets'"),
-        ("schemas/Look.json", '"number"', '["number", "null"]', "expected a type without null"),
+        ("interface/table.py", 'gap="invalid_birthday"', 'gap="invalid_day"', "invalid_birthday, invalid_day in one"),
+        ("interface/table.py", 'gap="invalid_birthday",', "", "got invalid_birthday in one"),
+        ("interface/table.py", 'null="null_additions"', 'null="null_things"', "got null_things in one"),
         ("core/pipeline.py", '    "groomPet": groom_pet,\n', "", "unmatched: groomPet"),
     ],
 )
 def test_row_that_contradicts_another_is_refused_at_import(
     grown: Path, tmp_path: Path, file: str, before: str, after: str, words: str
 ) -> None:
-    copy = tmp_path / "copy"
+    copy = changed(grown, tmp_path, file, before, after)
+    (copy / "start.py").write_text("from petstore_mock import PetStoreMock\n", encoding="utf-8")
+    told = run_python(copy, "start.py", code=1)
+    assert words in told
+
+
+def changed(grown: Path, folder: Path, file: str, before: str, after: str) -> Path:
+    """Return a copy of the grown copy in which the first ``before`` in a file is ``after``."""
+    copy = folder / "copy"
     shutil.copytree(grown, copy, ignore=shutil.ignore_patterns("__pycache__", "tests"))
     path = copy / (file if file.startswith("schemas") else f"petstore_mock/{file}")
     source = path.read_text(encoding="utf-8")
     assert before in source
     path.write_text(source.replace(before, after, 1), encoding="utf-8")
-    (copy / "start.py").write_text("from petstore_mock import PetStoreMock\n", encoding="utf-8")
-    told = run_python(copy, "start.py", code=1)
-    assert words in told
+    return copy
+
+
+# A mistake in a row, and a derived test that fails for it.
+MISTAKES: Final = [
+    ("table.py", 'field="born"', 'field="birthday"', "test_relation_of_a_parameter"),
+    ("table.py", 'field="born"', 'field="isChipped"', "test_relation_of_a_parameter"),
+    ("table.py", 'relation="contains"', 'relation="equals"', "test_relation_of_a_parameter"),
+    ("table.py", 'relation="sets"', 'relation="equals"', "test_relation_of_a_parameter"),
+    ("table.py", '("2021-06-15", "2019-12-31", "2020-02-29")', '("2021-06-31",)', "test_samples_of_a_member"),
+    ("table.py", 'samples=("Too loud"', 'samples=("?"', "test_samples_of_a_member"),
+    ("table.py", '                name="until",', '                name="till",', "test_row_of_an_operation"),
+    ("table.py", 'gap="malformed_category",', "", "test_gap_decides_about_an_invalid_parameter"),
+    ("table.py", 'gap="malformed_category",', 'gap="malformed_pet_id",', "test_gap_of_a_parameter"),
+    ("table.py", 'null="null_additions",', "", "test_gap_decides_about_null"),
+    ("schemas/Look.json", '"number"', '["number", "null"]', "test_null_is_no_value"),
+]
+
+
+@pytest.mark.parametrize(("file", "before", "after", "test"), MISTAKES)
+def test_mistake_in_a_row_is_noticed(
+    grown: Path, tmp_path: Path, file: str, before: str, after: str, test: str
+) -> None:
+    copy = changed(grown, tmp_path, file if "/" in file else f"interface/{file}", before, after)
+    derive(copy)
+    options = ("-q", "-x", "-p", "no:cacheprovider", "--import-mode=importlib", "-o", "pythonpath=.", "-k", test)
+    told = run_python(copy, "-m", "pytest", *options, f"--rootdir={copy}", DERIVED[-1], code=1)
+    assert "1 failed" in told
 
 
 def grow(folder: Path) -> None:
@@ -146,6 +171,8 @@ def write_schemas(folder: Path) -> None:
     both = {"categoryId": rules["categoryId"], **pet_id}
     for operation in additions.OF_A_PET_AND_A_CATEGORY:
         write_schema(folder, f"{operation}.parameters", both, [*both], both)
+    for operation in additions.OF_A_MOTTO:
+        write_schema(folder, f"{operation}.parameters", ["motto"], ["motto"], rules)
     write_schema(folder, "Transfer", additions.TRANSFER, ["cause"], additions.TRANSFER)
     for operation in additions.WITHOUT_PARAMETERS:
         write_schema(folder, f"{operation}.parameters", [], [], {})
@@ -236,7 +263,5 @@ def test_rules_for_each_row_hold_if_every_row_has_another_name(grown: Path, tmp_
     copy = tmp_path / "copy"
     shutil.copytree(grown, copy, ignore=shutil.ignore_patterns("__pycache__", "tests"))
     rename(copy)
-    for name in DERIVED:
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, copy / name)
+    derive(copy)
     run_tests(copy, "--import-mode=importlib", DERIVED[-1], counts=False)

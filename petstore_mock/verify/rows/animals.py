@@ -132,7 +132,7 @@ def _of_identifier(operation: Operation, identifier: Parameter) -> Rows:
     if operation.shows_one:
         row = about.every("{section}-asked-for", "{name}: the identifier of the animal", _is_asked_for)
         if is_read:
-            row.send(*_open_reads(operation, _ODD_TEXTS, gap=str(identifier.gap)))
+            row.send(*_open_reads(operation, _ODD_TEXTS, gap=identifier.gap))
         another = changes.respond_another if is_read else changes.take_other_id
         row.mistake("another", "returns another animal", another)
         yield row

@@ -84,9 +84,16 @@ def _mistakes(body: bytes, kind: str) -> object:
         return "not JSON" if body else "no body", _has_json_syntax(body)
     mistakes: set[object] = set()
     for one in violations(schema(kind), value, "body"):
-        rules = properties(kind).get(one.path.removeprefix("body."), {})
-        mistakes.add((one.path, one.rule, _form(one.value, rules)))
+        mistakes.add((one.path, one.rule, _form(one.value, _rules_at(kind, one.path))))
     return mistakes
+
+
+def _rules_at(kind: str, path: str) -> Mapping[str, Any]:
+    """Return the schema of a place in a body; empty for an unknown member."""
+    rules = schema(kind)
+    for step in path.split(".")[1:]:
+        rules = rules.get("properties", {}).get(step) or rules.get("items", {})
+    return rules
 
 
 def _has_json_syntax(body: bytes) -> bool:

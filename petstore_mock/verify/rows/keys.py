@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.interface.kinds import wrong_text
+from petstore_mock.interface.schemas import parameters
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import KEPT_OUT, UNKNOWN_KEY, Phase, request
 from petstore_mock.verify.row import EVERY, LISTS, OF_REQUESTS, READS, SUCCESSES, About, Result, prefix
@@ -154,11 +156,11 @@ def _wrong_requests(operation: Operation) -> Iterator[Probe]:
     """Yield requests without a key that are wrong in another way, too."""
     without = _without_access(operation, "")
     for parameter in operation.parameters:
-        if parameter.gap is not None and parameter.where != "path":
-            text = "0" if parameter is operation.limit else "no-such-value"
+        text = wrong_text(parameters(operation)[parameter.name])
+        if parameter is operation.identifier:
+            yield _without_access(operation, "", text)
+        elif parameter.gap and parameter.where != "path":
             yield without.with_parameter(parameter, text)
-    if operation.identifier is not None:
-        yield _without_access(operation, "", "no-number")
     if operation.body is not None:
         yield replace(without, body="{}")
         yield replace(without, body="{")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
@@ -87,7 +88,7 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     row = about.means("{section}-{short}-bound", "A page has at most {most} animals for any {name}", bounded)
     row.operations = (operation,)
     row.needs = f"more than {most} animals"
-    page = request(operation, phase=Phase.LISTS, expected=OPEN, gap=limit.gap or "")
+    page = request(operation, phase=Phase.LISTS, expected=OPEN, gap=limit.gap)
     for number in (least - 1, most + 1, 1000):
         row.send(page.with_parameter(limit, number))
     yield row
@@ -126,7 +127,7 @@ def _is_at_most(seen: Seen, history: History, *, is_given: bool) -> Results:
         yield Result(seen.count <= most, f"a list of at most {most}, not {seen.count}", _TOO_LONG)
 
 
-def _is_bounded(gap: str | None, seen: Seen, history: History) -> Results:
+def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
     most = limits_of(seen.operation)[1]
     is_out_of_bounds = seen.probe.gap == gap
     if is_out_of_bounds and seen.is_refusal:
@@ -304,11 +305,15 @@ def _of_limit_with(operation: Operation, limit: Parameter, parameter: Parameter)
     # One animal: a service that applies the filter after the limit then finds none for most values.
     least, _, _ = limits_of(operation)
     page = request(operation, phase=Phase.LIST_EDGES).with_parameter(limit, least)
-    texts = _allowed(operation, parameter) or [_sample(parameter)]
+    later = page.with_parameter(parameter, f"{{later:{operation.name}:{parameter.name}}}")
+    texts = _allowed(operation, parameter)
     for text in texts:
         row.send(page.with_parameter(parameter, text))
+    if not texts:
+        # Among the animals of the service, the first one may be in each list. A created animal has unusual values.
+        row.send(later, replace(later, phase=Phase.LAST_LISTS))
     page = request(operation, phase=Phase.LIST_EDGES).with_parameter(limit, _FEW)
-    row.send(page.with_parameter(parameter, texts[0]))
+    row.send(page.with_parameter(parameter, (*texts, _sample(parameter))[0]))
     are_given = changes.has_both(limit, parameter)
     without_limit = changes.when(are_given, changes.ignore(limit))
     row.mistake("{short}-and-{second}-unlimited", "ignores {name} if {other} is given", without_limit, OF_REQUESTS)

@@ -7,6 +7,7 @@ rule here holds for the next row as well.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -16,10 +17,11 @@ import pytest
 from petstore_mock import PetStoreMock, faults
 from petstore_mock.checks.check import Call
 from petstore_mock.core.pipeline import EXECUTORS
-from petstore_mock.interface.bodies import wrong_bodies
-from petstore_mock.interface.gaps import OMITTED
-from petstore_mock.interface.kinds import KINDS, Kind, kind_of, wrong_texts
-from petstore_mock.interface.schemas import arguments, parameters, properties, schema, violations
+from petstore_mock.interface.bodies import odd_texts, wrong_bodies
+from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.interface.gaps import GAPS, NULLS, OMITTED, RULES
+from petstore_mock.interface.kinds import KINDS, Kind, allows_null, another, kind_of, parts, wrong_text, wrong_texts
+from petstore_mock.interface.schemas import arguments, names, parameters, properties, schema, violations
 from petstore_mock.interface.table import ANIMAL, BASE_PATH, FIELDS, LABEL, MEMBERS, OPERATIONS, Operation, Parameter
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.strategies.scenarios import Blocks, plain_call
@@ -53,13 +55,13 @@ def kind(name: str) -> Kind:
 
 def other(name: str) -> Any:
     """Return a valid value of a field that no seeded animal of the first turn has, if the field has such values."""
-    return kind(name).another(FIELDS[name].samples[-1], rules_of(name))
+    return another(FIELDS[name].samples[-1], rules_of(name))
 
 
 def member(body: str, name: str) -> Any:
     """Return a valid value of a member that differs from its last sample."""
     rules = properties(body)[name]
-    return kind_of(rules).another(MEMBERS[name].samples[-1], rules)
+    return another(MEMBERS[name].samples[-1], rules)
 
 
 def animal(pet_id: int, **fields: Any) -> dict[str, Any]:
@@ -105,6 +107,11 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def texts_of(value: object) -> list[str]:
+    """Return the texts of a parameter; a tuple stands for a repeated one."""
+    return [as_text(one) for one in (value if isinstance(value, tuple) else (value,))]
+
+
 def send(
     client: Client,
     operation: Operation,
@@ -114,10 +121,12 @@ def send(
     checked: bool = True,
     **given: Any,
 ) -> Response:
-    """Send a request. ``given`` has the values of parameters, by name."""
+    """Send a request. ``given`` has the values of parameters, by name; a tuple for a repeated parameter."""
     target = f"{BASE_PATH}{operation.path.format(**path_values(operation, pet_id, given))}"
-    query = {one.name: as_text(given[one.name]) for one in operation.query_parameters if one.name in given}
-    fields = [(one.name, as_text(given[one.name])) for one in operation.parameters_in("header") if one.name in given]
+    query, fields = (
+        [(one.name, text) for one in operation.parameters_in(where) for text in texts_of(given.get(one.name, ()))]
+        for where in ("query", "header")
+    )
     value = body_of(operation) if body is ... else body
     content = None if value is None else value if isinstance(value, bytes) else json.dumps(value).encode()
     if content is not None:
@@ -131,6 +140,50 @@ def send(
 def last(client: Client) -> Exchange:
     exchange: Exchange = client.last
     return exchange
+
+
+# Rows and schemas
+
+
+@each
+def test_row_of_an_operation_agrees_with_its_schemas(operation: Operation) -> None:
+    in_template = re.findall(r"\{(\w+)\}", operation.path)
+    assert in_template == [parameter.name for parameter in operation.parameters_in("path")]
+    assert {operation.body, operation.response} - {None} <= {*names()}
+    if operation.shows_many:
+        assert kind_of(schema(str(operation.response))).name == "array"
+    others = properties(operation.body).keys() - FIELDS.keys() if operation.body else set()
+    assert others == {member.name for member in operation.members}
+    assert all(MEMBERS[member.name] == member for member in operation.members), "two rows for one member"
+
+
+@each
+def test_relation_of_a_parameter_fits_the_effect_and_the_field(operation: Operation) -> None:
+    for parameter in operation.parameters:
+        field, says = parameter.filters_by or parameter.sets, parameter.says
+        if field:
+            assert field in FIELDS
+            assert says.sets is operation.does.keeps, "sets is for creates and changes, a filter for others"
+            assert not says.is_ordered or kind(field).order is not None
+            assert not says.filters or says.of_items is (kind(field).name == "array")
+
+
+@pytest.mark.parametrize("name", [name for name, member in MEMBERS.items() if not member.is_assigned])
+def test_samples_of_a_member_are_valid_in_each_turn(name: str) -> None:
+    assert MEMBERS[name].samples
+    for body in [ANIMAL, *(row.body for row in OPERATIONS.values() if row.body)]:
+        rules = properties(body).get(name)
+        for turn in range(5) if rules else ():
+            for sample in MEMBERS[name].samples:
+                value = kind_of(rules or {}).numbered(sample, turn) if turn else sample
+                assert violations(rules or {}, value, name) == []
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_null_is_no_value_of_a_field(name: str) -> None:
+    """The store removes a field that changes to null."""
+    for body in [ANIMAL, *(row.body for row in OPERATIONS.values() if row.body)]:
+        assert not allows_null(properties(body).get(name, {}))
 
 
 # Operations
@@ -282,7 +335,7 @@ def test_samples_are_valid_in_many_turns(name: str) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_another_value_is_valid_and_differs(name: str) -> None:
     for sample in FIELDS[name].samples:
-        value = kind(name).another(sample, rules_of(name))
+        value = another(sample, rules_of(name))
         assert value != sample
         assert violations(rules_of(name), value, name) == []
 
@@ -301,6 +354,14 @@ def test_odd_values_of_a_kind_are_valid_without_bounds(kind: Kind) -> None:
         assert violations({**rules, "format": kind.format}, json.loads(text), "value") == [], text
 
 
+@pytest.mark.parametrize("name", KEPT)
+def test_odd_and_wrong_values_reach_each_part_of_a_field(name: str) -> None:
+    odd, wrong = [*odd_texts(rules_of(name))], wrong_texts(rules_of(name))
+    for part, rules in parts(rules_of(name)):
+        assert any(end.startswith(f"{part.lower()}-") for end in wrong), part
+        assert all(any(text in whole for whole in odd) for text in odd_texts(rules)), part
+
+
 def test_one_field_labels_animals() -> None:
     assert [name for name, field in FIELDS.items() if field.is_label] == [LABEL]
     assert kind(LABEL).is_free_text
@@ -312,7 +373,7 @@ def test_one_field_labels_animals() -> None:
 def values_around(name: str) -> list[Any]:
     """Return values of a field; for a kind with an order, in that order and with a neighbour on both sides."""
     first = FIELDS[name].samples[0]
-    found: list[Any] = [first, kind(name).another(first, rules_of(name)), FIELDS[name].samples[-1]]
+    found: list[Any] = [first, another(first, rules_of(name)), FIELDS[name].samples[-1]]
     distinct = [value for index, value in enumerate(found) if value not in found[:index]]
     order = kind(name).order
     return distinct if order is None else sorted(distinct, key=order)
@@ -361,3 +422,111 @@ def test_machine_calls_the_operation_with_each_argument(operation: Operation) ->
     assert given == {*arguments(operation)}
     if operation.identifier is not None:
         assert any(isinstance(step, Call) and step.operation == operation.name for step in blocks.removal)
+
+
+# Gaps
+
+
+def choose(client: Client, gap: str, alternative: str) -> None:
+    petstore: Any = client.petstore
+    petstore.configure(**({gap: alternative} if gap else {}))
+
+
+def values_of(operation: Operation, parameter: Parameter) -> list[Any]:
+    """Return two different valid values of a parameter."""
+    field = parameter.filters_by or parameter.sets
+    rules = parameters(operation)[parameter.name]
+    first = FIELDS[field].samples[0] if field else rules.get("minimum", 1)
+    first = first[0] if isinstance(first, list) else first
+    return [first, another(first, rules)]
+
+
+def test_gap_of_a_parameter_has_a_sentence_about_it() -> None:
+    names: dict[str, set[str]] = {}
+    for operation in OPERATIONS.values():
+        for parameter in operation.parameters:
+            if parameter.gap:
+                names.setdefault(parameter.gap, set()).add(parameter.name)
+                assert GAPS[parameter.gap].decides == "parameter"
+                assert wrong_text(parameters(operation)[parameter.name]), "the gap has no effect: each text is valid"
+                are_conditions = {*GAPS[parameter.gap].alternatives.values()} <= CONDITIONS.keys()
+                assert are_conditions is (parameter.where == "path")
+    assert {gap: found for gap, found in names.items() if len(found) > 1} == {}
+
+
+@each
+def test_gap_decides_about_an_invalid_parameter_and_the_refusal_names_it(client: Client, operation: Operation) -> None:
+    client.petstore.seed_many([animal(1), animal(2)])
+    for parameter in operation.parameters:
+        rules = parameters(operation)[parameter.name]
+        gap, text = GAPS.get(parameter.gap), wrong_text(rules)
+        if not text:
+            continue
+        for name, choice in gap.alternatives.items() if gap else [("", lambda *_: None)]:
+            choose(client, gap.name if gap else "", name)
+            status = send(client, operation, checked=True, **{parameter.name: text}).status
+            if callable(choice) and choice(text, rules) is not None:
+                assert status == operation.success
+                continue
+            assert status == (400 if callable(choice) else CONDITIONS[choice].status)
+            assert last(client).violations[0].path == parameter.place
+            assert last(client).sentence == parameter.sentence
+
+
+@each
+def test_rules_for_a_field_hold_in_the_body_and_for_the_parameter_that_sets_it(
+    client: Client, operation: Operation
+) -> None:
+    client.petstore.seed_many([animal(1), animal(2)])
+    fields = properties(operation.body) if operation.body else {}
+    for gap in RULES:
+        for name, keywords in gap.alternatives.items():
+            choose(client, gap.name, name)
+            for text in gap.texts:
+                value = json.loads(text.replace("{long label}", "x" * 300))
+                places: list[Any] = [
+                    (one.place, {one.name: value}, ...) for one in operation.setting if one.sets == gap.field
+                ]
+                if gap.field in fields:
+                    places.append((f"body.{gap.field}", {}, {**(body_of(operation) or {}), gap.field: value}))
+                for place, given, body in places:
+                    status = send(client, operation, body=body, **given).status
+                    if violations(keywords or {}, value, ""):
+                        assert (status, last(client).violations[0].path) == (400, place)
+                    else:
+                        assert status == operation.success
+        choose(client, gap.name, gap.default)
+
+
+@each_with_body
+def test_gap_decides_about_null_in_each_member_that_may_be_left_out(client: Client, operation: Operation) -> None:
+    client.petstore.seed_many([animal(1), animal(2)])
+    body = str(operation.body)
+    for name in properties(body).keys() - schema(body).get("required", ()) - {*REQUIRED}:
+        if allows_null(properties(body)[name]):
+            continue
+        assert name in NULLS, f"the row of {name} needs null='...', the gap that decides about null"
+        for alternative, refuses in NULLS[name].alternatives.items():
+            choose(client, NULLS[name].name, alternative)
+            status = send(client, operation, body={**(body_of(operation) or {}), name: None}).status
+            assert status == (400 if refuses else operation.success)
+            assert not any(None in pet.values() for pet in client.petstore.pets)
+
+
+@each
+def test_gap_decides_about_a_repeated_parameter(client: Client, operation: Operation) -> None:
+    client.petstore.seed_many([animal(1), animal(2)])
+    for parameter in operation.parameters:
+        is_text = kind_of(parameters(operation)[parameter.name]).is_free_text
+        # A joined text may be one text with a comma.
+        if parameter.where == "path" or (parameter.where == "header" and is_text):
+            continue
+        values = values_of(operation, parameter)
+        for name, use in GAPS["repeated_query"].alternatives.items():
+            choose(client, "repeated_query", name)
+            response = send(client, operation, checked=True, **{parameter.name: tuple(values)})
+            used = use(values)
+            if used is None:
+                assert (response.status, last(client).violations[0].path) == (400, parameter.place)
+            else:
+                assert response.body == send(client, operation, **{parameter.name: used}).body
