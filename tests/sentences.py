@@ -40,8 +40,8 @@ HELD: Final[dict[str, dict[str, str]]] = {
         ),
         "name; string": (
             "4.2-name-required 4.2-name-type 4.2-name-null 2-name-echoed 2-name-text 2-name-digits 2-name-exponent "
-            "2-name-moment 2-name-true 2-name-null 2-name-html 2-name-backslash 2-name-blanks 2-name-decomposed "
-            "2-name-nul 2-name-surrogate 2-name-marks"
+            "2-name-date 2-name-moment 2-name-true 2-name-null 2-name-html 2-name-backslash 2-name-blanks "
+            "2-name-invisible 2-name-decomposed 2-name-nul 2-name-surrogate 2-name-marks"
         ),
         "categoryId; integer": (
             "4.2-category-required 4.2-category-type 4.2-category-fraction 4.2-category-null "
@@ -71,7 +71,7 @@ HELD: Final[dict[str, dict[str, str]]] = {
     },
     "4.1": {
         "Method and path": "4.1-list 1-base-address",
-        "Query parameters": "4.1-list 4.1-limit-within unknown_query repeated_query",
+        "Query parameters": "4.1-list 4.1-list-never-fails 4.1-limit-within unknown_query repeated_query",
         "limit; integer": (
             "4.1-limit-minimum 4.1-limit-maximum 4.1-limit-bound 4.1-limit-within 4.1-limit-counts "
             "4.1-limit-default 4.1-limit-integers 4.1-limit-and-status invalid_limit page_fill"
@@ -97,7 +97,7 @@ HELD: Final[dict[str, dict[str, str]]] = {
     },
     "4.3": {
         "Method and path": "4.3-get",
-        "Path parameter": "4.3-asked-for 4.3-int64 4.3-pet-integers malformed_pet_id",
+        "Path parameter": "4.3-asked-for 4.3-int64 4.3-pet-integers 4.3-get-never-fails malformed_pet_id",
         "200: body is": "4.3-get 4.3-same-animal",
         "401: Error body": "5-missing-key-get 5-unknown-key-get 7-401-error",
         "404: Error body": "4.3-absent 7-404-error",

@@ -81,7 +81,7 @@ class Delicate(NamedTuple):
 
     id: str  # the end of the clause's id, and of the mutant's name
     words: str  # the value in the words of the clause
-    text: str  # its JSON text
+    text: str  # its JSON text, perhaps with placeholders of a run
     change: Callable[[Any], Any] | None = None  # the usual mistake; None if the fake refuses the value
 
 
@@ -517,6 +517,10 @@ def _day_of(text: str) -> str:
     return text.partition("T")[0] if is_moment(text) else text
 
 
+def _at_midnight(text: str) -> str:
+    return f"{text}T00:00:00Z" if is_date(text) else text
+
+
 def _in_python(text: str) -> str:
     return {"true": "True"}.get(text, text)
 
@@ -533,6 +537,10 @@ def _one_blank(text: str) -> str:
     return re.sub(" {3,}", " ", text)
 
 
+def _visible(text: str) -> str:
+    return text.replace("\u200d", "").replace("\u00a0", " ")
+
+
 def _composed(text: str) -> str:
     return text.replace("o\u0308", "\u00f6")
 
@@ -547,14 +555,16 @@ def _few_marks(text: str) -> str:
 
 _MARKS: Final = "\\u0301" * 100
 _DELICATE_TEXTS: Final = (
-    Delicate("digits", "digits with leading zeros", '"000731"', _without_zeros),
-    Delicate("exponent", "digits with an exponent", '"1e3"', _as_double),
-    Delicate("moment", "a date with a time", '"2021-06-15T10:00:00Z"', _day_of),
+    Delicate("digits", "digits with leading zeros", '"000{run}"', _without_zeros),
+    Delicate("exponent", "digits with an exponent", '"{run}e3"', _as_double),
+    Delicate("date", "a date", '"{day}"', _at_midnight),
+    Delicate("moment", "a date with a time", '"{day}T10:00:00Z"', _day_of),
     Delicate("true", "the word true", '"true"', _in_python),
     Delicate("null", "the word null", '"null"', _empty_for_null),
     Delicate("html", "a text with HTML", '"{label}<b>&amp;\'</b>"', html.escape),
     Delicate("backslash", "a text with backslashes", r'"{label}\\n\\\\"', _without_backslashes),
     Delicate("blanks", "a text with runs of blanks", '"{label}   x"', _one_blank),
+    Delicate("invisible", "a text with invisible characters", r'"{label}\u200dx\u00a0y"', _visible),
     Delicate("decomposed", "a text with a decomposed letter", r'"{label}Zo\u0308e"', _composed),
     Delicate("nul", "a text with U+0000", r'"{label}\u0000x"', _to_nul),
     Delicate("surrogate", "a text with half a surrogate pair", r'"{label}\ud83d"'),

@@ -80,6 +80,9 @@ def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
     if seen.failure is not None:
         yield from _of_failure(seen, seen.failure, history)
         return
+    # A single failure may be an outage.
+    if seen.has_failed and not history.fails_again(seen):
+        return
     # The interface does not show how a service treats other media types.
     if seen.probe.media_type != "application/json" and seen.probe.has_key:
         return

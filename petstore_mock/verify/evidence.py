@@ -140,7 +140,7 @@ def _line(row: Evidence, choice: str, shown_by: list[Seen]) -> str:
         if value and row.header in _WITH_ADDRESS:
             value = "an address"
         came = f"{row.header}: {value or 'none'}"
-    return f"{name} ({counted(len(shown_by), 'response')}: {first.pattern} -> {first.status} {came})"
+    return f"{name} ({counted(len(shown_by), 'response')}: {first.template.line} -> {first.status} {came})"
 
 
 def _shape(value: object) -> str:

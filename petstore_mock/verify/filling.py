@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # The number of probes that read odd animals.
 _ODD: Final = 3
-# A random id below it is probably unused, and every JSON parser reads it exactly.
-_FAR: Final = 2**52
+# A random id near it is probably unused, and a service that keeps ids in 32 bits can read it.
+_FAR: Final = 2**31
 # First letters that put labels in another order than ids.
 _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z][\w:. -]*)\}", re.ASCII)
@@ -67,7 +67,10 @@ class Filling:
         # The first animal of a list without filters.
         self._first: Pet = {}
         # The date and a number of the run, so that an owner can find and remove the animals.
-        self._run = f"{iso(time())[:10].replace('-', '')}{secrets.randbelow(10_000):04}"
+        self._day = iso(time())[:10]
+        self._run = f"{self._day.replace('-', '')}{secrets.randbelow(10_000):04}"
+        # The label of the last animal that the run created.
+        self._used_label = ""
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
 
     def add(self, seen: Seen) -> None:
@@ -78,6 +81,8 @@ class Filling:
         last = seen.pets[-1]
         if seen.operation.commits:
             self.made[last["id"]] = len(last)
+            if seen.probe.is_valid:
+                self._used_label = seen.label
         elif seen.operation.shows_many:
             others = [pet["id"] for pet in seen.pets if pet["id"] not in self.made]
             self._known = [last["id"], *others][-1]
@@ -116,14 +121,21 @@ class Filling:
 
         fields = tuple((name, _PLACEHOLDER.sub(value_of, value)) for name, value in probe.fields)
         target, body = _PLACEHOLDER.sub(quoted, probe.target), _PLACEHOLDER.sub(value_of, probe.body)
-        pattern = probe.pattern or probe.line
-        return replace(probe, target=target, body=body, fields=fields, pattern=pattern)
+        return replace(probe, target=target, body=body, fields=fields, template=probe.template or probe)
 
     def _value(self, word: str, label: str) -> str:
         kind, _, name = word.partition(":")
-        labels = {"label": label, "long label": label.ljust(LONG_TEXT, "x")}
-        if kind in labels:
-            return labels[kind]
+        texts = {
+            "label": label,
+            "long label": label.ljust(LONG_TEXT, "x"),
+            "run": self._run,
+            "day": self._day,
+            "used label": self._used_label,
+        }
+        if kind == "used label" and not self._used_label:
+            raise SkippedError
+        if kind in texts:
+            return texts[kind]
         if kind == "later":
             return self._later(*name.split(":"))
         if kind in {"any", "edge"}:

@@ -12,7 +12,7 @@ from petstore_mock.interface.table import LABEL
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.verify.clauses import CLAUSES, checks
 from petstore_mock.verify.evidence import findings
-from petstore_mock.verify.probes import UNKNOWN_KEY
+from petstore_mock.verify.probes import UNKNOWN_KEY, USED_LABEL
 from petstore_mock.verify.seen import History
 from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
 
@@ -66,8 +66,8 @@ def _notes(run: Run) -> Iterator[str]:
         if seen.has_failed and seen.operation.does.adds:
             kept = ", and the service kept its animal" if _is_kept(run, seen) else ""
             yield f"{seen.line} got no usable response: {seen.came}; verify does not retry a create{kept}"
-        elif seen.has_failed and seen.probe.is_open:
-            yield f"{seen.line} got no usable response: {seen.came}"
+        if seen.is_refusal and USED_LABEL in seen.template.body:
+            yield f"{seen.line} got {seen.status} for the {LABEL} of another animal"
         if seen.probe.is_last_resort:
             yield f"the service refused every plain animal; verify tried the simplest: {seen.line} -> {seen.came}"
 
@@ -75,7 +75,7 @@ def _notes(run: Run) -> Iterator[str]:
 def _is_kept(run: Run, create: Seen) -> bool:
     """Whether a later response shows the animal of a create without a response."""
     later = chain.from_iterable(seen.pets for seen in run.seen[create.number :])
-    return any(pet.get(LABEL) == create.label for pet in later)
+    return create.label != "" and any(pet.get(LABEL) == create.label for pet in later)
 
 
 class _Judge:

@@ -7,6 +7,8 @@ A target, a header field or a body may hold these placeholders, and responses gi
 - ``{absent}``: a random id that probably no animal has
 - ``{made}``: the id of the last animal that this run created
 - ``{label}`` and ``{long label}``: a text that is unique to the request; the long one has 256 characters
+- ``{used label}``: the label of an animal that this run created
+- ``{run}`` and ``{day}``: digits that begin with the date of the run, and this date in ISO 8601
 - ``{categoryId}``, the name of a field that refers to another record: its value in a listed animal, or a sample
 - ``{other:categoryId}``: another such value, if listed animals have several
 - ``{any:born}``: a value of a field in a listed animal, or a sample; ``{edge:born}``: one in the middle
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 LONG_TEXT: Final = 256
 OWN: Final = "Bearer {key}"
 UNKNOWN_KEY: Final = "no-such-key"
+USED_LABEL: Final = "{used label}"
 _NO_TEXTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -105,7 +108,7 @@ class Probe:
     fields: tuple[tuple[str, str], ...] = ()  # parameters in the header
     body: str = ""
     media_type: str = "application/json"
-    pattern: str = ""  # the line with its placeholders, if these are filled
+    template: Probe | None = None  # the probe with its placeholders, if these are filled
 
     @property
     def line(self) -> str:
@@ -133,6 +136,10 @@ class Probe:
     @property
     def is_last_resort(self) -> bool:
         return self.phase is Phase.SIMPLEST_CREATE
+
+    def is_like(self, other: Probe) -> bool:
+        """Whether the two belong to the same part of a run and expect the same response."""
+        return (self.operation, self.phase, self.expected) == (other.operation, other.phase, other.expected)
 
     def with_parameter(self, parameter: Parameter, value: object) -> Probe:
         """Return the probe with one more parameter. ``value`` may be a placeholder."""

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 _LONGEST_WAIT: Final = 60.0
 # Seconds. Four such timeouts end the run of a silent service within half a minute.
 _FIRST_TIMEOUT: Final = 7.0
-# The limit for timeouts of an operation, requests with a 5xx, redirects, and reads of a created animal.
+# The limit for timeouts of an operation, similar requests with a 5xx, redirects, and reads of a created animal.
 _FEW: Final = 3
+# The limit for all requests with a 5xx.
+_MANY: Final = 12
 _KEY_LOST: Final = "the service no longer accepts the key"
 _KEY_REFUSED: Final = "the service refused the key from the start: check the key, and that it is for this service"
 
@@ -112,9 +114,14 @@ class Run:
             self.skipped.append(Skip(probe, "the service refused every plain animal"))
             return
         seen = self._show(probe)
+        if seen is None:
+            return
+        # One failure may be an outage. A create is not retried, but another one like it shows whether it fails again.
+        if seen.confirmed and not probe.operation.may_be_repeated:
+            seen = self._show(probe) or seen
         # What a wrong change left is no concern of the clauses about right ones.
         is_right = probe.expected.status == 0 or probe.operation.does.adds
-        if seen is not None and seen.target_id is not None and is_right:
+        if is_right and seen.target_id is not None:
             self._read_back(seen, seen.target_id)
 
     def _read_back(self, change: Seen, pet_id: int) -> None:
@@ -129,7 +136,7 @@ class Run:
     def _read_until_shown(self, probe: Probe, change: Seen, pet_id: int) -> None:
         """Send a reading until it shows the change (gap visibility)."""
         target = probe.target.replace("{made}", str(pet_id))
-        reading = replace(probe, target=target, pattern=probe.line)
+        reading = replace(probe, target=target, template=probe)
         for _ in range(self._reads_of(reading.shows)):
             view = self._show(reading)
             if view is None or view.shows_change(change, pet_id):
@@ -293,10 +300,16 @@ class Run:
         yield from self._limits_reached(probe.operation)
         if self._silences[probe.operation.name] >= _FEW:
             yield f"{probe.operation.name} timed out {_FEW} times"
-        if probe.is_open and self._crashes(is_open=True) >= _FEW:
-            yield f"{_FEW} unusual requests got a 5xx"
+        if self._fails_often(probe):
+            yield f"{_FEW} requests like it got a 5xx"
         if self._end_at <= max(self._next, monotonic()):
             yield self._late
+
+    def _fails_often(self, probe: Probe) -> bool:
+        """Whether the probe, which is sent twice after a 5xx, or several like it got a 5xx."""
+        crashes = Counter(seen.template for seen in self.seen if seen.status >= 500)
+        own = crashes.pop(probe.template or probe, 0)
+        return own >= 2 * _FEW or len([other for other in crashes if other.is_like(probe)]) >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
         most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]
@@ -321,18 +334,14 @@ class Run:
         self.left.append((seen.target_id, name))
         if self._receipt is not None:
             made = {"id": seen.target_id, "name": name, "response": seen.came}
-            entry = json.dumps({"at": iso(seen.exchange.timestamp), **made}, ensure_ascii=False)
+            entry = json.dumps({"at": iso(seen.exchange.timestamp), **made})
             self._receipt.write(f"{hide(entry, self.secrets)}\n")
-
-    def _crashes(self, *, is_open: bool) -> int:
-        """Return the number of probes that got a 5xx. A retry does not count again."""
-        crashed = {seen.probe for seen in self.seen if seen.status >= 500}
-        return len([probe for probe in crashed if probe.is_open is is_open])
 
     def _look_for_trouble(self, seen: Seen) -> None:
         """End the run if more requests would show nothing new."""
-        if self._crashes(is_open=False) >= _FEW:
-            self.stopped = f"{_FEW} requests got a 5xx, the last one was {seen.line}: {seen.status}"
+        crashed = {other.template for other in self.seen if other.status >= 500}
+        if len(crashed) > _MANY:
+            self.stopped = f"more than {_MANY} requests got a 5xx, the last one was {seen.line}: {seen.status}"
         if len(self.seen) >= _FEW and self._statuses <= {*range(300, 400)}:
             where = seen.header("Location") or "no Location"
             self.stopped = f"every response is a redirect, such as {seen.status} to {where}; verify follows none"

@@ -15,7 +15,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.kinds import kind_of, parts
-from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
+from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties, schema
 from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.probes import limits_of
 
@@ -38,6 +38,7 @@ _SHOWN: Final = 300  # characters of a body in a report
 # The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
 _MOST_OF_A_KIND: Final = 100
 
+_REQUIRED: Final = frozenset(schema(ANIMAL)["required"])
 _BEYOND_INT64: Final = 10**19
 _LONGEST_NUMBER: Final = 100
 NO_JSON: Final = object()
@@ -169,16 +170,19 @@ class Seen:
         self.number, self.operation = exchange.number, probe.operation
         self.line = probe.line
         # The request without the values of the service's animals.
-        self.pattern = probe.pattern or probe.line
+        self.template = probe.template or probe
         # 0 without a readable head.
         self.status = exchange.status or 0
         is_whole = failure is None
-        self.is_success = is_whole and 200 <= self.status < 300
+        self.has_success_status = is_whole and 200 <= self.status < 300
         self.is_refusal = is_whole and 400 <= self.status < 500
         self.has_failed = self.status >= 500 or not is_whole
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
         body = exchange.response_body if is_whole else b""
         self.prefix, self.document = _read(body)
+        # Some services respond to wrong requests with a success whose body is an error.
+        self.is_disguised = self.has_success_status and not probe.is_valid and _is_error(self.document)
+        self.is_success = self.has_success_status and not self.is_disguised
         self.sent = _members(exchange.body)
         self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
         self._values = read_values(self.operation, self._given)
@@ -211,11 +215,11 @@ class Seen:
         if not is_readable or self.operation.response is None:
             return None
         if not self.operation.shows_many:
-            return None if self._shows_none else [self.document]
+            return None if self.shows_none else [self.document]
         return list(self.document) if is_array(self.document) else None
 
     @property
-    def _shows_none(self) -> bool:
+    def shows_none(self) -> bool:
         """Whether a success shows no animal: one that should be absent, or that of a wrong change."""
         does, expected = self.operation.does, self.probe.expected
         if does.adds:
@@ -348,6 +352,14 @@ class Seen:
         where = f" Location: {self.header('Location')}" if 300 <= self.status < 400 else ""
         body = self.exchange.response_body.decode("utf-8", "backslashreplace").replace("\n", " ")
         return f"{self.status}{where} {cut(body, _SHOWN)}".rstrip()
+
+
+def _is_error(document: object) -> bool:
+    """Whether an object is no animal, and has none as a member."""
+    if not is_object(document):
+        return False
+    has_animal = any(is_object(item) and item.keys() >= _REQUIRED for item in document.values())
+    return not has_animal and _REQUIRED.isdisjoint(document)
 
 
 def has_sent(pet: Pet, change: Seen) -> bool:
@@ -486,8 +498,9 @@ class History:
         return {seen.status for seen in valid}
 
     def fails_again(self, seen: Seen) -> bool:
-        """Whether another request of the same operation failed as well."""
-        return any(other.has_failed and other is not seen for other in self.of(seen.operation))
+        """Whether the same request was sent several times and always failed. Only labels may differ."""
+        alike = [other for other in self.of(seen.operation) if other.template == seen.template]
+        return len(alike) > 1 and all(other.has_failed for other in alike)
 
     def is_known(self, pet_id: int, number: int) -> bool:
         """Whether an earlier response showed or created the animal."""
@@ -578,7 +591,9 @@ class History:
     def refused_labels(self, operation: Operation, number: int) -> set[str]:
         """Return the labels of the requests of an operation that the service refused before a request."""
         former = [one for one in self.of(operation) if one.number < number and not one.probe.is_last_resort]
-        return {one.label for one in former if one.status in {400, 401}} - {""}
+        # Another request may have created an animal with the same label.
+        used = {one.label for one in self.created}
+        return {one.label for one in former if one.status in {400, 401}} - {"", *used}
 
     def standing(self, seen: Seen) -> set[int]:
         """Return the ids of animals that match the filters of a list, in that list or both before and after it."""

@@ -6,9 +6,11 @@ import contextlib
 import html
 import io
 import json
+import re
 import socket
 import socketserver
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -462,7 +464,133 @@ def as_a_double(value: int) -> int:
     return int(float(value))
 
 
+def answer_with_200(turn: Turn) -> None:
+    if turn.status >= 400:
+        turn.status = 200
+
+
+def fail_without_animals(turn: Turn) -> None:
+    if turn.name == "list" and turn.query == "limit=0" and turn.status != 401:
+        turn.refuse(500)
+
+
+def fail_for_text(turn: Turn) -> None:
+    text = str(turn.environ["PATH_INFO"]).rpartition("/")[2]
+    if turn.name == "get" and turn.status in {400, 404} and not text.removeprefix("-").isdecimal():
+        turn.refuse(500)
+
+
+def show_all_for_zero(turn: Turn) -> None:
+    if turn.name == "get" and turn.status in {400, 404} and str(turn.environ["PATH_INFO"]).endswith("/0"):
+        turn.respond(200, [{"id": 1, "name": "Rex", "categoryId": 1}])
+
+
+def show_empty_for_absent(turn: Turn) -> None:
+    if turn.name == "get" and turn.status == 404:
+        turn.respond(200, {})
+
+
+def fill_up_the_page(turn: Turn) -> None:
+    given = short_of_query(turn, "limit", "status")
+    if turn.name == "list" and turn.status == 200 and len(given) == 2:
+        is_sold = given["status"] == "sold"
+        other: dict[str, Anything] = {"name": "Rex", "categoryId": 1, "status": "available" if is_sold else "sold"}
+        other["id"] = 1_000_000 + is_sold
+        turn.document = [*turn.document[:-1], other]
+
+
+def wrap_errors(turn: Turn) -> None:
+    if turn.name == "create" and turn.status == 400:
+        turn.respond(200, {"error": {"name": "error", "severity": "ERROR", "code": "22P02"}})
+
+
+def once_more() -> Callable[[Anything], bool]:
+    """Return a function that says whether it was called with an equal value before."""
+    known: set[Anything] = set()
+
+    def is_known(value: Anything) -> bool:
+        was_known = value in known
+        known.add(value)
+        return was_known
+
+    return is_known
+
+
+def fail_for_a_used_name(is_used: Callable[[Anything], bool]) -> Change:
+    return where(lambda turn: turn.status == 201 and is_used(turn.document["name"]), fails_with(500))
+
+
+def ignore_the_key(kept: dict[Anything, Anything]) -> Change:
+    """Give responses from a cache that looks only at the target."""
+
+    def change(turn: Turn) -> None:
+        target = turn.environ["SERVER_PORT"], turn.environ["PATH_INFO"], turn.query
+        if turn.status == 200:
+            kept[target] = turn.document
+        elif turn.status == 401 and turn.name != "create" and target in kept:
+            turn.respond(200, kept[target])
+            turn.fields = [("X-Cache", "HIT")]
+
+    return change
+
+
 REPORTED: dict[str, tuple[str, Change, str]] = {
+    "errors are 200": (
+        "4.2-name-required",
+        answer_with_200,
+        "https://github.com/codefirst/AsakusaSatellite/issues/126",
+    ),
+    "wrong creates are 200 with an error": (
+        "4.2-name-required",
+        wrap_errors,
+        "https://github.com/colouring-cities/colouring-britain/issues/203",
+    ),
+    "the id 0 shows all animals": (
+        "4.3-asked-for",
+        show_all_for_zero,
+        "https://github.com/colymba/silverstripe-restfulapi/issues/21",
+    ),
+    "an absent animal is an empty object": (
+        "4.3-absent",
+        show_empty_for_absent,
+        "https://github.com/vantage6/vantage6/issues/206",
+    ),
+    "a filtered page is filled with others": (
+        "4.1-limit-and-status",
+        fill_up_the_page,
+        "https://github.com/django-tastypie/django-tastypie/issues/174",
+    ),
+    "limit=0 is 500": ("4.1-list-never-fails", fail_without_animals, "https://github.com/alerta/alerta/issues/80"),
+    "an id that is no number is 500": (
+        "4.3-get-never-fails",
+        fail_for_text,
+        "https://github.com/api-platform/core/issues/292",
+    ),
+    "an animal with a used name is 500": (
+        "4.2-created",
+        fail_for_a_used_name(once_more()),
+        "https://github.com/directus/directus/issues/3185",
+    ),
+    "a cache ignores the key": (
+        "5-missing-key",
+        ignore_the_key({}),
+        "https://github.com/jonbaldie/varnish/issues/38",
+    ),
+    "letters are composed": (
+        "2-name-decomposed",
+        in_pets("name", lambda name: unicodedata.normalize("NFC", name)),
+        "https://github.com/sindresorhus/filenamify/issues/40",
+    ),
+    "runs of blanks are one blank": (
+        "2-name-echoed",
+        in_pets("name", lambda name: re.sub(" +", " ", name)),
+        "https://github.com/buildingSMART/bSDD/issues/11",
+    ),
+    "letters beyond Latin-1 are question marks": (
+        "2-name-text",
+        in_pets("name", lambda name: name.encode("latin-1", "replace").decode("latin-1")),
+        "https://github.com/EHRI/ehri-frontend/issues/515",
+    ),
     "the limit comes before the filter": (
         "4.1-limit-and-status",
         filter_after_limit,
@@ -585,8 +713,35 @@ def say_more_of_animals(turn: Turn) -> None:
         pet["tags"] = []
 
 
+def once_in_a_while(turns: int) -> Refuses:
+    """Refuse each such request of a service that is overloaded now and then."""
+    count = 0
+
+    def refuses(_: Turn) -> int | None:
+        nonlocal count
+        count += 1
+        return 503 if count % turns == 0 else None
+
+    return refuses
+
+
+def refuse_a_used_name(is_used: Callable[[Anything], bool]) -> Refuses:
+    def refuses(turn: Turn) -> int | None:
+        is_complete = turn.name == "create" and "HTTP_AUTHORIZATION" in turn.environ and turn.sent
+        return 409 if is_complete and is_used((turn.sent or {}).get("name")) else None
+
+    return refuses
+
+
+def add_headers_of_a_cache(turn: Turn) -> None:
+    turn.fields += [("Age", "0"), ("X-Cache", "MISS")]
+
+
 # Services near them that keep the contract.
 TWINS: dict[str, tuple[Change, Refuses | None]] = {
+    "some responses are 503": (nothing, once_in_a_while(15)),
+    "a used name is refused": (nothing, refuse_a_used_name(once_more())),
+    "a cache asks the service each time": (add_headers_of_a_cache, None),
     "pages are short": (short_pages, None),
     "names of digits are refused": (nothing, refuse_zeros),
     "integers are written as 1.0": (with_fractions, None),

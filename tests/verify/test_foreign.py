@@ -121,12 +121,13 @@ def test_without_allow_create_verify_reads_odd_animals_of_the_service() -> None:
     assert broken(verdict).keys() == {"4.3-same-animal"}
 
 
-def test_a_5xx_to_an_odd_request_is_noted_and_the_run_goes_on() -> None:
+def test_a_5xx_to_an_odd_request_is_one_finding_and_the_run_goes_on() -> None:
     is_odd: Callable[[Turn], bool] = lambda turn: turn.status == 400 and turn.query in {"limit=0", "limit=101"}  # noqa: E731
     with changed(where(is_odd, fails_with(500))) as (petstore, url):
         verdict = ask(url, petstore.api_key)
-    assert (verdict.exit_code, verdict.stopped) == (0, None)
-    assert [note.split(" got ")[0] for note in verdict.notes] == ["GET /pets?limit=0", "GET /pets?limit=101"]
+    assert (verdict.exit_code, verdict.stopped) == (1, None)
+    assert broken(verdict).keys() == {"4.1-list-never-fails"}
+    assert "GET /pets?limit=0: expected a status below 500; got 500" in broken(verdict)["4.1-list-never-fails"]
 
 
 def test_unknown_error_codes_match_no_alternative_and_one_short_page_decides_page_fill() -> None:

@@ -165,3 +165,51 @@ def test_header_of_a_cache_is_named_as_the_likely_cause_of_a_contradiction() -> 
     with changed(repeat_a_former_response) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     assert "as in other responses (Age: 30: a cache may be the cause)" in " ".join(str(verdict).split())
+
+
+def test_lists_from_an_old_cache_name_it() -> None:
+    kept: dict[str, object] = {}
+
+    def repeat_the_first(turn: Turn) -> None:
+        if turn.name == "list" and turn.status == 200:
+            turn.fields.append(("Age", "9000" if turn.query in kept else "0"))
+            turn.document = kept.setdefault(turn.query, turn.document)
+
+    with changed(repeat_the_first) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"4.2-listed"}
+    assert "(Age: 9000: a cache may be the cause)" in broken(verdict)["4.2-listed"]
+
+
+def test_refused_used_name_is_noted_and_breaks_no_clause() -> None:
+    change, refuses = TWINS["a used name is refused"]
+    with changed(change, refuses=refuses) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert verdict.notes == ("POST /pets got 409 for the name of another animal",)
+
+
+def test_run_goes_on_after_many_requests_of_a_kind_failed() -> None:
+    def fail_for_wrong_creates(turn: Turn) -> None:
+        if turn.name == "create" and turn.status == 400:
+            turn.refuse(500)
+
+    with changed(fail_for_wrong_creates) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"4.2-name-required"}
+    assert verdict.stopped is None
+    assert result_of(verdict, "2-name-html") == result_of(verdict, "4.2-listed") == "holds"
+
+
+def test_names_of_created_animals_have_the_date_of_the_run() -> None:
+    with PetStoreMock(seed=30) as petstore:
+        verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
+    day = verdict.began[:10]
+    undated = [name for _, name in verdict.left if day not in name and day.replace("-", "") not in name]
+    assert sorted(undated) == ["", "null", "true"]
+
+
+def test_changed_text_says_what_should_have_stayed() -> None:
+    change = REPORTED["letters are composed"][1]
+    with changed(change) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert "without normalization; got 201" in broken(verdict)["2-name-decomposed"]

@@ -5,11 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.guards import is_object
-from petstore_mock.interface.schemas import is_valid
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.interface.schemas import are_right, is_valid, properties
+from petstore_mock.interface.table import LABEL
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import ABSENT, ABSENT_OR_THERE, ELSEWHERE, KEYS_AND_LIMITS, OPEN, Phase, request
-from petstore_mock.verify.row import BY_ID, CHANGES, EVERY, READS, REMOVES, About, Result, success_clause
+from petstore_mock.verify.probes import (
+    ABSENT,
+    ABSENT_OR_THERE,
+    ELSEWHERE,
+    KEYS_AND_LIMITS,
+    OPEN,
+    USED_LABEL,
+    Phase,
+    request,
+    sends,
+)
+from petstore_mock.verify.row import BY_ID, CHANGES, EVERY, READS, REMOVES, SUCCESSES, About, Result, success_clause
 from petstore_mock.verify.rows.checks import cause_of, is_refused, never_fails
 
 if TYPE_CHECKING:
@@ -37,6 +48,9 @@ def rows() -> Rows:
     for operation in BY_ID:
         if operation.identifier is not None:
             yield from _of_identifier(operation, operation.identifier)
+    for operation in EVERY:
+        if operation.parameters:
+            yield _of_odd_values(operation)
 
 
 # Successes
@@ -63,6 +77,9 @@ def _plain_requests(operation: Operation) -> Iterator[Probe]:
             for place in (1, 2, 3):
                 yield request(operation, f"{{odd{place}}}", phase=Phase.ODD_READS)
             yield request(operation, phase=Phase.LAST_READS)
+    elif operation.does.adds and operation.body is not None and LABEL in properties(operation.body):
+        # The interface says of no field but the identifier that it is unique.
+        yield sends(operation, {LABEL: f'"{USED_LABEL}"'}, phase=Phase.ODD_CREATES, expected=OPEN)
     elif operation in CHANGES and operation.body is None:
         yield request(operation, "{made}", phase=Phase.CHANGES)
     elif operation in REMOVES:
@@ -88,7 +105,7 @@ def _has_to_succeed(seen: Seen) -> bool:
 def _is_wrong(seen: Seen, history: History) -> bool:
     """Whether the status of a valid request breaks the success clause of its operation."""
     if seen.has_failed:
-        return history.fails_again(seen)
+        return True
     if seen.is_removed:
         return False
     if seen.status in KEYS_AND_LIMITS:
@@ -155,10 +172,12 @@ def _open_reads(operation: Operation, texts: tuple[str, ...], *, gap: str = "") 
 def _is_asked_for(seen: Seen, _history: History) -> Results:
     document = seen.document
     is_valid_read = seen.probe.is_valid
-    is_judged = is_valid_read or seen.probe.is_open
-    if is_judged and seen.is_success and is_object(document) and "id" in document:
+    is_judged = is_valid_read or seen.probe.expected in {OPEN, ABSENT_OR_THERE}
+    shows_one = is_object(document) and "id" in document
+    shows_several = not is_valid_read and is_array(document) and bool(document)
+    if is_judged and seen.is_success and (shows_one or shows_several):
         words = f"the animal with id {seen.pet_id}" if is_valid_read else f'no animal for the text "{seen.pet_id}"'
-        yield Result(str(document["id"]) == seen.pet_id, words)
+        yield Result(is_object(document) and str(document["id"]) == seen.pet_id, words)
 
 
 def _of_integers(operation: Operation, identifier: Parameter) -> Rows:
@@ -180,3 +199,28 @@ def _of_integers(operation: Operation, identifier: Parameter) -> Rows:
 
 def _is_huge(identifier: Parameter, turn: Turn) -> bool:
     return len(turn.path[identifier.name]) > _MOST_DIGITS
+
+
+# Odd values
+
+
+def _of_odd_values(operation: Operation) -> Clause:
+    words = "No value of a parameter makes {operation} fail"
+    row = About(operation).means("{section}-{prefix}-never-fails", words, _never_fails)
+    row.operations = (operation,)
+    fails = changes.refuse_if(_has_wrong_text, 500)
+    row.mistake("wrong-text-fails", "returns 500 for a parameter that is no number", fails, (*SUCCESSES, 400, 404))
+    return row
+
+
+def _has_wrong_text(turn: Turn) -> bool:
+    """Whether a parameter has a wrong text. Other rows are about numbers."""
+    given = {**turn.given, **turn.path}
+    texts = {name: text for name, text in given.items() if text and not text.removeprefix("-").isdecimal()}
+    return not are_right(turn.operation, texts)
+
+
+def _never_fails(seen: Seen, history: History) -> Results:
+    """Check requests whose response the interface leaves open. Bodies are judged by other rows."""
+    if seen.probe.is_open and seen.probe.has_key and not seen.sent:
+        yield from never_fails(seen, history)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from petstore_mock.verify.probes import ELSEWHERE
+from petstore_mock.verify.probes import ABSENT, ELSEWHERE
 from petstore_mock.verify.row import Result
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
     """Return the cause of a wrong status; empty if it is unknown."""
     if seen.status in history.unserved(seen.operation):
         return f"{seen.status} from {seen.operation.name}"
-    if wanted and not seen.is_success:
+    if seen.is_disguised:
+        return f"errors with {seen.status}"
+    # Each accepted wrong body is a mistake of its own, but all absent animals are alike.
+    if wanted == ABSENT.status or (wanted and not seen.is_success):
         return f"{seen.status} for {wanted}"
     return ""
 
@@ -31,7 +34,8 @@ def is_refused(seen: Seen, history: History) -> Results:
     if wanted == 400 and not history.accepts_plain:
         return
     if wanted and not _has_other_reason(seen, history):
-        yield Result(seen.status == wanted, f"{wanted}", cause_of(seen, history, wanted))
+        words = f"{wanted}, because the body is an error" if seen.is_disguised else f"{wanted}"
+        yield Result(seen.status == wanted, words, cause_of(seen, history, wanted))
 
 
 def _has_other_reason(seen: Seen, history: History) -> bool:
@@ -49,7 +53,21 @@ def _has_other_reason(seen: Seen, history: History) -> bool:
     return seen.status != seen.probe.expected.status and seen.status in history.unserved(seen.operation)
 
 
-def never_fails(seen: Seen, _history: History) -> Results:
+def never_fails(seen: Seen, history: History) -> Results:
+    others = [other for other in history.of(seen.operation) if other.probe.expected.status == ABSENT.status]
+    cause = cause_of(seen, history)
     # A service that fails for each absent animal is one finding.
-    cause = f"{seen.status} for 404" if seen.pet_id else ""
-    yield Result(not seen.has_failed, "a status below 500", cause)
+    if not cause and seen.status in {other.status for other in others}:
+        cause = f"{seen.status} for {ABSENT.status}"
+    yield Result(not seen.has_failed, "a status below 500", cause or f"{seen.operation.name} fails")
+
+
+def cache_of(seen: Seen) -> str:
+    """Return the header fields of a cache, which may have a former response; empty if it was asked anew."""
+    age, cache = seen.header("Age"), seen.header("X-Cache")
+    fields = [f"Age: {age}"] if age.strip("0") else []
+    if cache and "miss" not in cache.lower():
+        fields.append(f"X-Cache: {cache}")
+    if not fields:
+        return ""
+    return f" ({', '.join(fields)}: a cache may be the cause)"

@@ -15,6 +15,7 @@ from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ABSENT, SUCCESS, Phase, largest, request, sends
 from petstore_mock.verify.row import CHANGES, CREATES, LISTS, READS, READS_BY_ID, REMOVES, WHOLE_LISTS, About, Result
+from petstore_mock.verify.rows.checks import cache_of
 from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, matches
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _is_kept(operation: Operation, seen: Seen, history: History) -> Results:
     is_found = seen.pet(pet_id) is not None or bool(later)
     is_missing = not history.is_late and _would_show(seen, history)
     if is_found or is_missing:
-        yield Result(is_found, f"the created animal {pet_id}, in this response or later")
+        yield Result(is_found, f"the created animal {pet_id}, in this response or later{cache_of(seen)}")
 
 
 def _would_show(seen: Seen, history: History) -> bool:
@@ -148,7 +149,7 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
         # One animal is enough, because the others may appear later.
         is_shown = any(view.is_listed for view in chain.from_iterable(looked))
         shown_ids = ", ".join(str(views_of[0].pet["id"]) for views_of in looked)
-        yield Result(is_shown, f"the created animals {shown_ids} as well; no list shows any of them")
+        yield Result(is_shown, f"the created animals {shown_ids} as well; no list shows any of them{cache_of(seen)}")
 
 
 def _should_list(seen: Seen, views: list[View]) -> bool:
@@ -318,7 +319,7 @@ def _is_gone(operation: Operation, seen: Seen, history: History) -> Results:
     later = history.exchanges[seen.number :]
     is_gone_later = any(one.is_about == pet_id and one.status == 404 for one in later)
     if is_there or _would_show(seen, history):
-        yield Result(not is_there or is_gone_later, f"no animal {pet_id}, which {removal.line} removed")
+        yield Result(not is_there or is_gone_later, f"no animal {pet_id}, which {removal.line} removed{cache_of(seen)}")
 
 
 def _has_left_others(operation: Operation, seen: Seen, history: History) -> Results:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
+from unicodedata import normalize
 
 from petstore_mock.interface.bodies import odd_texts, short
 from petstore_mock.interface.gaps import RULES
@@ -15,11 +16,12 @@ from petstore_mock.interface.violations import describe
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import OPEN, Phase, sends
 from petstore_mock.verify.row import CHANGES, CREATES, LISTS, READS, SHOWS, SHOWS_ONE, About, Result
-from petstore_mock.verify.rows.messages import field_words, of_member
+from petstore_mock.verify.rows.checks import cache_of
+from petstore_mock.verify.rows.messages import field_words, of_member, other_type
 from petstore_mock.verify.seen import is_pet, is_same_value, known_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from petstore_mock.interface.kinds import Delicate, Kind
     from petstore_mock.interface.table import Operation, Parameter
@@ -186,8 +188,16 @@ def _has_sent(name: str, seen: Seen, _history: History, *, is_beyond: bool) -> R
     beyond = _kind(name).beyond
     is_special = beyond is not None and beyond.holds(value)
     if is_special is is_beyond:
-        is_same = is_same_value(name, seen.pets[0].get(name), value)
-        yield Result(is_same, f"{name} to be {describe(value)}", f"{name} differs")
+        yield from _same_as_sent(name, seen.pets[0], value)
+
+
+def _same_as_sent(name: str, pet: Pet, value: object, context: str = "", cause: str = "") -> Results:
+    """Compare a field with the value that it should have. The report says in which way a service changed a text."""
+    came = pet.get(name)
+    words = ", ".join([f"{name} to be {describe(value)}{context}", *_ways(value, came)[:1]])
+    if isinstance(value, str) and not isinstance(came, str):
+        cause = other_type(ANIMAL, name)
+    yield Result(is_same_value(name, came, value), words, cause or f"{name} differs")
 
 
 def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
@@ -233,7 +243,20 @@ def _keeps_exactly(name: str, seen: Seen, history: History) -> Results:
     elif seen.status == 400:
         yield Result(holds=True)
     elif seen.pets and history.echoes_plain(name):
-        yield Result(seen.pets[0].get(name) == value, f"{name} to be {describe(value)}")
+        yield from _same_as_sent(name, seen.pets[0], value, cause=_cause_of_change(name, seen, history))
+
+
+def _cause_of_change(name: str, seen: Seen, history: History) -> str:
+    """Return the cause of a changed delicate value: a service that changes other values in this way, or this clause."""
+    ways = _ways(seen.sent[name], seen.pets[0].get(name))
+    if not ways:
+        return seen.probe.shows
+    others = [create for create in history.created if not create.probe.is_delicate and name in create.sent]
+    for create in others:
+        if not {*ways}.isdisjoint(_ways(create.sent[name], create.pets[0].get(name))):
+            return f"{name} differs"
+    # The last way explains most changes.
+    return f"{name} {ways[-1]}"
 
 
 # The same animal in several responses
@@ -277,7 +300,7 @@ def _is_same(seen: Seen, history: History) -> Results:
         before, after = _others(seen, history, pet["id"])
         # If they differ, another client may have changed the animal.
         if is_pet(before) and is_pet(after) and known_part(before) == known_part(after):
-            yield from _compared(pet, before, _cache_of(seen))
+            yield from _compared(pet, before, cache_of(seen))
 
 
 def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet | None]:
@@ -293,16 +316,35 @@ def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet 
     return other, other
 
 
-def _cache_of(seen: Seen) -> str:
-    """Return the header fields of a cache, which may have a former response."""
-    fields = [f"{name}: {seen.header(name)}" for name in ("Age", "X-Cache") if seen.header(name)]
-    if fields:
-        return f" ({', '.join(fields)}: a cache may be the cause)"
-    return ""
-
-
 def _compared(pet: Pet, other: Pet, cache: str) -> Results:
+    context = f" for the id {pet['id']}, as in other responses{cache}"
     for name in properties(ANIMAL):
-        value = other.get(name)
-        words = f"{name} to be {describe(value)} for the id {pet['id']}, as in other responses{cache}"
-        yield Result(is_same_value(name, pet.get(name), value), words, f"{name} differs")
+        yield from _same_as_sent(name, pet, other.get(name), context)
+
+
+# How services change texts: in the words of a report, with a function that makes the two texts equal
+
+
+def _with_one_blank(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _only_ascii(text: str) -> str:
+    return "".join(letter for letter in text if letter.isascii() and letter != "?")
+
+
+_WAYS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
+    ("in the same case", str.lower),
+    ("without normalization", partial(normalize, "NFKC")),
+    ("with the same blanks", _with_one_blank),
+    ("with the same letters", _only_ascii),
+)
+
+
+def _ways(text: object, came: object) -> list[str]:
+    """Return what a service should not have changed in a text; empty if the way is unknown, or another type came."""
+    if not isinstance(text, str) or not isinstance(came, str) or text == came:
+        return []
+    if came and text.startswith(came):
+        return ["in its whole length"]
+    return [words for words, leveled in _WAYS if leveled(text) == leveled(came)]

@@ -10,7 +10,7 @@ from petstore_mock.interface.schemas import parameters
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import KEPT_OUT, UNKNOWN_KEY, Phase, request
 from petstore_mock.verify.row import EVERY, LISTS, OF_REQUESTS, READS, SUCCESSES, About, Result, prefix
-from petstore_mock.verify.rows.checks import is_refused
+from petstore_mock.verify.rows.checks import cache_of, is_refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,18 +81,22 @@ def _is_kept_out(seen: Seen, history: History) -> Results:
         # An operation that gives the same response to every request is a finding of its own.
         is_constant = seen.status in history.unserved(seen.operation)
         is_breach = not result.holds and not is_constant
-        if is_breach and any(_is_let_in(seen, other) for other in history.of(seen.operation)):
+        cache = cache_of(seen)
+        if is_breach and cache:
+            yield Result(holds=False, expected=f"{result.expected}{cache}", cause="a cache ignores keys")
+        elif is_breach and any(_is_let_in(seen, other, history) for other in history.of(seen.operation)):
             sort = "unknown" if seen.probe.key else "missing"
             yield result._replace(cause=f"{seen.operation.name} accepts a {sort} key")
         else:
             yield result
 
 
-def _is_let_in(seen: Seen, other: Seen) -> bool:
+def _is_let_in(seen: Seen, other: Seen, history: History) -> bool:
     """Whether the operation of a request accepts another one without a key, or with an unknown one."""
     is_like = bool(other.probe.key) is bool(seen.probe.key)
-    # An operation that lets a request in may have no such animal.
-    is_in = other.is_success or (other.status == 404 and other.pet_id != "")
+    # An operation that lets a request in may have no such animal. A service that has no list either hides everything.
+    hides_all = any(one.status == 404 and one.pet_id == "" for one in history.exchanges)
+    is_in = other.is_success or (other.status == 404 and other.pet_id != "" and not hides_all)
     return is_like and is_in and other.probe.key in {"", _UNKNOWN, *_WITHOUT_SCHEME}
 
 

@@ -94,15 +94,23 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
     """Check a property of an animal or of an error."""
     rules = properties(kind)[name]
     if name not in item:
-        if name in schema(kind)["required"]:
-            yield Result(holds=False, expected=f"each {kind} to have {name}; one has {', '.join(item)}")
+        missing = [required for required in schema(kind)["required"] if required not in item]
+        if name in missing:
+            words = f"each {kind} to have {' and '.join(missing)}; one has {', '.join(item)}"
+            yield Result(holds=False, expected=words, cause=f"{kind} without {missing}")
         return
     if quick(rules)(item[name]):
         yield Result(holds=True)
         return
     wrong = violations(rules, item[name], name)
     first = wrong[0] if wrong else ""
-    yield Result(not wrong, f"a valid {kind} ({first})")
+    has_other_type = any(violation.rule == "type" for violation in wrong)
+    yield Result(not wrong, f"a valid {kind} ({first})", other_type(kind, name) if has_other_type else "")
+
+
+def other_type(kind: str, name: str) -> str:
+    """Return the cause of breaches by a property that has another type."""
+    return f"{kind}.{name} has another type"
 
 
 # Checks
@@ -125,7 +133,7 @@ def _is_whole(_seen: Seen, _history: History) -> Results:
 
 def _needs_body(seen: Seen) -> bool:
     has_schema = seen.operation.response is not None and seen.status != 204
-    return seen.is_success and has_schema and not seen.probe.expected.status
+    return seen.is_success and has_schema and not seen.shows_none
 
 
 def _has_json(seen: Seen, history: History) -> Results:
@@ -154,7 +162,7 @@ def _has_media_type(seen: Seen, history: History) -> Results:
 
 
 def _is_at_base_address(seen: Seen, _history: History) -> Results:
-    if seen.is_success or seen.status in ELSEWHERE:
+    if seen.is_success or (seen.probe.has_key and seen.status in ELSEWHERE):
         yield Result(seen.is_success, "a list at this base address")
 
 
