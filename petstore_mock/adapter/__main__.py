@@ -80,7 +80,7 @@ class PythonAdapter:
         replies: the stream for the replies.
     """
 
-    def __init__(self, make_client: Callable[[Any], Any], replies: BinaryIO) -> None:
+    def __init__(self, make_client: Callable[[Any], object], replies: BinaryIO) -> None:
         self._make, self._replies = make_client, _Replies(replies)
         self._clients: dict[str, AdaptedClient] = {}
         self._workers: dict[str, _Worker] = {}
@@ -158,7 +158,7 @@ def _imported(place: str) -> Callable[[Any], Any]:
     make_client: Any = importlib.import_module(module)
     for part in name.split("."):
         make_client = getattr(make_client, part)
-    return cast("Callable[[Any], Any]", make_client)
+    return cast("Callable[[Any], object]", make_client)
 
 
 def main() -> None:

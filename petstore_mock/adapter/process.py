@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoReplyError
 from itertools import count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from petstore_mock.adapter.protocol import (
     VERSION,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from petstore_mock.common.values import Json
+
+T = TypeVar("T")
 
 _CHUNK: Final = 1 << 16
 _MOST_CHUNKS: Final = 64  # of standard error before one look at standard output
@@ -109,7 +111,7 @@ class AdapterProcess:
         self.clients += 1
         return f"client-{next(self._names)}"
 
-    def ask(self, request: Mapping[str, Any]) -> Future[Any]:
+    def ask(self, request: Mapping[str, object]) -> Future[object]:
         """Send a request, and return the future of its result; raise an error if the process is over."""
         with self._lock:
             if self.over is not None:
@@ -120,11 +122,11 @@ class AdapterProcess:
         self._write({"id": number, **request})
         return future
 
-    def ask_soon(self, request: Mapping[str, Any]) -> Json:
+    def ask_soon(self, request: Mapping[str, object]) -> Json:
         """Send a request for which the service is not needed, and return its result."""
         return self._result(self.ask(request), self.patience * _SOON, str(request["do"]))
 
-    def cancel(self, client: str, call: Future[Any]) -> None:
+    def cancel(self, client: str, call: Future[object]) -> None:
         """Cancel a call, unless its reply has come."""
         with self._lock:
             waiting = [*self._waiting.items()]
@@ -132,7 +134,7 @@ class AdapterProcess:
             if future is call:
                 self.ask_soon({"do": "cancel", "client": client, "call": number})
 
-    def _result(self, future: Future[Any], seconds: float, what: str) -> Any:  # noqa: ANN401
+    def _result(self, future: Future[T], seconds: float, what: str) -> T:
         try:
             return future.result(seconds)
         except NoReplyError:
@@ -143,7 +145,7 @@ class AdapterProcess:
         self._break(f"expected a reply to {what} within {seconds:g} s; got {got}, and flush standard output")
         raise self.over or BrokenAdapterError(what)
 
-    def _write(self, message: Mapping[str, Any]) -> None:
+    def _write(self, message: Mapping[str, object]) -> None:
         # A process that ended is noticed by the thread that reads.
         with self._writing, contextlib.suppress(OSError, ValueError):
             stdin = cast("IO[bytes]", self._popen.stdin)
@@ -243,7 +245,7 @@ class AdapterProcess:
         self._break(f"expected lines of at most {_LONGEST_LINE >> 20} MiB; got a longer one: end each with a line feed")
         return False
 
-    def _reply(self, message: Mapping[str, Any]) -> None:
+    def _reply(self, message: Mapping[str, object]) -> None:
         if not self._greeted.done():
             self._greeted.set_result(hello_of(message))
             return
@@ -262,7 +264,7 @@ class AdapterProcess:
             return ReplyError(f"expected one reply for each request; got a second one with the id {number}")
         return ReplyError(f"expected the id of a request that waits; got {number!r}: copy the id of the request")
 
-    def _settled(self, number: int) -> Future[Any]:
+    def _settled(self, number: int) -> Future[object]:
         with self._lock:
             return self._waiting.pop(number)
 

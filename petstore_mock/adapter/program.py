@@ -12,7 +12,7 @@ import os
 from concurrent.futures import TimeoutError as NoReplyError
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
 from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError, row_of_method
@@ -199,7 +199,7 @@ class _Client(ElsewhereClient):
             program.leave(self._process)
             raise
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
+    def __getattr__(self, name: str) -> object:  # a method of the interface
         row = row_of_method(name)
         if row is None or row.name not in self._process.hello.operations:
             raise AttributeError(name)
@@ -208,7 +208,7 @@ class _Client(ElsewhereClient):
     def _call(self, row: Operation, *positional: Json, **given: Json) -> Json:
         return self.ask(Call.of(row, positional, given)).result()
 
-    def ask(self, call: Call) -> Future[Any]:
+    def ask(self, call: Call) -> Future[object]:
         """Begin a call, and return the future of its result."""
         arguments = {**call.arguments}
         request = {"do": "call", "client": self._name, "operation": call.operation, "arguments": arguments}

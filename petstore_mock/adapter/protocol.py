@@ -83,12 +83,12 @@ def classify(error: BaseException) -> Kind:
     raise UnknownErrorError("the adapter reports an error that is neither a status nor a lost response")
 
 
-def encoded(message: Mapping[str, Any]) -> bytes:
+def encoded(message: Mapping[str, object]) -> bytes:
     """Return a message as a line. Its characters are ASCII, so no client splits the line at U+2028."""
     return json.dumps(message).encode() + b"\n"
 
 
-def decoded(line: bytes) -> Mapping[str, Any]:
+def decoded(line: bytes) -> Mapping[str, object]:
     """Return the message in a line; raise ReplyError if the line has none."""
     try:
         message: object = json.loads(line.decode(), parse_constant=_refuse_constant)
@@ -128,7 +128,7 @@ def hello_of(message: Mapping[str, Any]) -> Hello:
     return Hello(frozenset(operations), concurrent, cancel, cut(printable(name), _SHOWN))
 
 
-def result_of(message: Mapping[str, Any]) -> Json:
+def result_of(message: Mapping[str, object]) -> Json:
     """Return the result in a reply. Raise the error that it reports, or ReplyError if it has neither."""
     error = message.get("error")
     if error is not None:
@@ -155,7 +155,7 @@ def _error_of(error: object) -> ClientError:
     return _made(error, status)
 
 
-def _made(error: Mapping[str, Any], meaning: Kind | None) -> ClientError:
+def _made(error: Mapping[str, object], meaning: Kind | None) -> ClientError:
     """Return an error whose class has the name of the client's own class."""
     name = printable(str(error.get("type") or "Error"))[:_LONGEST_TYPE]
     # The checks call an error without a meaning a mistake of the client, as they do with those of Python itself.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock import __version__
 from petstore_mock.adapter.protocol import row_of_method
@@ -31,7 +31,7 @@ _AGAIN: Final = "run 'petstore-mock check --scenario FILE -- COMMAND' to write a
 class Recorded(NamedTuple):
     """The content of a scenario file."""
 
-    options: Mapping[str, Any]  # of the run that wrote the file
+    options: Mapping[str, object]  # of the run that wrote the file
     scenarios: Sequence[Scenario]
 
 
@@ -124,7 +124,7 @@ def _counts(report: CheckReport) -> JsonObject:
 # The scenario file
 
 
-def recorded(options: Mapping[str, Any], bugs: Sequence[Bug]) -> str:
+def recorded(options: Mapping[str, object], bugs: Sequence[Bug]) -> str:
     """Return the content of a scenario file."""
     content = {
         "options": dict(options),
@@ -152,7 +152,7 @@ def read(path: Path) -> Recorded:
         refuse(f"expected scenarios that this version can play; got {error}: {_AGAIN}")
 
 
-def _document(path: Path) -> Mapping[str, Any]:
+def _document(path: Path) -> Mapping[str, object]:
     try:
         document: object = json.loads(path.read_bytes())
     except OSError as error:
@@ -164,5 +164,5 @@ def _document(path: Path) -> Mapping[str, Any]:
     return document
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def _digest(content: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

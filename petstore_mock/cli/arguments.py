@@ -114,10 +114,10 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> JsonO
     return values
 
 
-def _value_of(option: Option, texts: Any, source: str) -> object:  # noqa: ANN401  # a text, or a list of texts
-    """Return the checked value of an option. ``texts`` is a list of texts for a repeated option."""
+def _value_of(option: Option, texts: str | Sequence[str], source: str) -> object:
+    """Return the checked value of an option. Only a repeated option has a list of texts."""
     try:
-        value = tuple(texts) if option.is_repeated else option.parse(texts)
+        value = option.parse(texts) if isinstance(texts, str) else tuple(texts)
         return option.check(option.name, value)
     except PetStoreMockError as error:
         refuse(f"{source}: {error}")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from random import randrange
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 from petstore_mock.adapter import telling
 from petstore_mock.adapter.checking import NOT_APPLIED, AdapterOptions, bugs_of, replayed
@@ -147,7 +147,7 @@ def _options(given: Namespace) -> JsonObject:
     }
 
 
-def _arguments(limits: tuple[int, int] | None) -> Mapping[str, Any] | None:
+def _arguments(limits: tuple[int, int] | None) -> Mapping[str, object] | None:
     """Return strategies for the arguments of the operations that have a limit."""
     if limits is None:
         return None

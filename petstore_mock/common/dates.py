@@ -39,11 +39,14 @@ def seconds_of(text: str) -> float | None:
 
 def moment_of(when: str | date | datetime, name: str = "when") -> float:
     """Return a moment in seconds since 1970. A date means its midnight; without a zone, UTC applies."""
+    text = when.isoformat() if isinstance(when, date) else when
     try:
-        moment = datetime.fromisoformat(when.isoformat() if isinstance(when, date) else when)
+        moment = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         refuse(f"expected a date such as '2030-12-06', or an ISO 8601 date and time; got {name}={shown(when)}")
-    seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    seconds = moment.timestamp()
     require(EARLIEST <= seconds < LATEST, "a moment from 1970 to the year 9998", **{name: when})
     return seconds
 

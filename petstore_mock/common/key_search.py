@@ -19,7 +19,7 @@ from base64 import b64decode, b64encode
 from bisect import bisect_right
 from functools import cached_property, lru_cache
 from html import unescape
-from itertools import accumulate
+from itertools import accumulate, chain
 from string import ascii_letters, digits, hexdigits
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -60,7 +60,7 @@ def find_keys(text: str, keys: Iterable[str], *, shortest: int = RECOGNISABLE) -
 
     A form of a key with fewer than ``shortest`` characters does not count.
     """
-    forms = [form for key in keys for form in _forms(key, shortest)]
+    forms = [*chain.from_iterable(_forms(key, shortest) for key in keys)]
     found = [*_issued(text), *_known(text, forms)]
     if _has_escapes(text):
         found += _escaped(text, forms)
@@ -70,8 +70,10 @@ def find_keys(text: str, keys: Iterable[str], *, shortest: int = RECOGNISABLE) -
 def key_in(text: str, keys: Iterable[str]) -> str | None:
     """Return how a text encodes one of ``keys``, in words (empty for a plain key), or None if it contains none."""
     wanted = tuple(keys)
-    found = [one for one in find_keys(text, wanted) if one.key in wanted and not one.is_cut]
-    return found[0].encoding if found else None
+    for found in find_keys(text, wanted):
+        if found.key in wanted and not found.is_cut:
+            return found.encoding
+    return None
 
 
 # Known keys
@@ -208,8 +210,10 @@ def _coding_of_hexadecimal(start: str) -> _Coding:
 def _coding_of_utf_16() -> _Coding:
     def piece(text: str, begin: int) -> str:
         run = text[begin : begin + 2 * _LONGEST_ISSUED]
-        ends = [at for at in range(1, len(run), 2) if run[at] != "\0"]
-        return run[: ends[0]] if ends else run
+        for at in range(1, len(run), 2):
+            if run[at] != "\0":
+                return run[:at]
+        return run
 
     def decode(run: str) -> str:
         return run[::2]
@@ -327,9 +331,9 @@ def _in_source(text: str, hidden: FoundKey, layers: Iterable[_Decoded]) -> Found
 def _without_overlaps(found: Iterable[FoundKey]) -> list[FoundKey]:
     """Return keys in order; of two that overlap, the first, with the end of the other."""
     kept: list[FoundKey] = []
-    for one in sorted(found, key=lambda one: (one.begin, -one.end)):
-        if not kept or one.begin >= kept[-1].end:
-            kept.append(one)
-        elif one.end > kept[-1].end:
-            kept[-1] = kept[-1]._replace(end=one.end)
+    for key in sorted(found, key=lambda key: (key.begin, -key.end)):
+        if not kept or key.begin >= kept[-1].end:
+            kept.append(key)
+        elif key.end > kept[-1].end:
+            kept[-1] = kept[-1]._replace(end=key.end)
     return kept

@@ -77,11 +77,15 @@ def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
     if not _names_secret(name.lower()):
         return mask_text(value, keys)
     scheme, blank, credentials = value.partition(" ")
-    if scheme.lower() not in SCHEMES:
-        return mask(value) if value.isalnum() else _STARS if value else ""
+    kind = scheme.lower()
+    if kind not in SCHEMES:
+        if value.isalnum():
+            return mask(value)
+        return _STARS if value else ""
     if not credentials.strip():
         return value  # a scheme without credentials is a mistake that reports must show
-    return f"{scheme}{blank}{mask(credentials) if scheme.lower() in _TOKEN_SCHEMES else _STARS}"
+    shown = mask(credentials) if kind in _TOKEN_SCHEMES else _STARS
+    return f"{scheme}{blank}{shown}"
 
 
 def mask_parameter(name: str, value: str) -> str:
@@ -94,7 +98,7 @@ def _names_secret(text: str) -> bool:
 
 
 def _names_secret_parameter(text: str) -> bool:
-    return _names_secret(text) or ("key" in text and _KEY_WORD.search(text) is not None)
+    return _names_secret(text) or _KEY_WORD.search(text) is not None
 
 
 def mask_target(target: str, keys: Iterable[str] = ()) -> str:
@@ -127,10 +131,11 @@ def mask_text(text: str, keys: Iterable[str] = (), *, shortest: int = RECOGNISAB
     """
     parts: list[str] = []
     done = 0
-    for found in find_keys(text, keys, shortest=shortest):
-        has_tail = tail and not found.is_cut
-        parts += [text[done : found.begin], mask(found.key) if has_tail else _STARS]
-        done = found.end
+    for key in find_keys(text, keys, shortest=shortest):
+        has_tail = tail and not key.is_cut
+        parts.append(text[done : key.begin])
+        parts.append(mask(key.key) if has_tail else _STARS)
+        done = key.end
     return "".join([*parts, text[done:]]) if done else text
 
 

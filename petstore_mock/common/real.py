@@ -17,7 +17,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any, Final
 
-_frozen: Final[Any] = sys.modules.get("freezegun.api")
+_frozen: Final[object] = sys.modules.get("freezegun.api")
 
 time: Final = partial(getattr(_frozen, "real_time", _time.time))
 monotonic: Final = partial(getattr(_frozen, "real_monotonic", _time.monotonic))
@@ -42,7 +42,7 @@ class Event(threading.Event):
 
     def __init__(self) -> None:
         if _IS_STANDARD:
-            self._cond: Any = _Condition(Lock())
+            self._cond: object = _Condition(Lock())
             self._flag = False
         else:
             super().__init__()

@@ -31,7 +31,8 @@ class Stays:
 def require(holds: object, expected: str, **got: object) -> None:
     """Raise PetStoreMockError unless ``holds`` is true: "expected a port from 0 to 65535; got port=70000"."""
     if not holds:
-        refuse(f"expected {expected}; got {', '.join(f'{name}={shown(value)}' for name, value in got.items())}")
+        words = [f"{name}={shown(value)}" for name, value in got.items()]
+        refuse(f"expected {expected}; got {', '.join(words)}")
 
 
 def one_of(name: object, known: Iterable[str], kind: str, meant: str | None = None) -> str:

@@ -62,7 +62,10 @@ def write_text(path: object, text: str | Iterable[str]) -> None:
 def origin_of(host: str, port: object, *, secure: bool) -> str:
     """Return the scheme, host and port at which clients on this machine reach a listener."""
     host = EVERYWHERE.get(host, host)
-    return f"http{'s' if secure else ''}://{f'[{host}]' if ':' in host else host}:{port}"
+    if ":" in host:
+        host = f"[{host}]"
+    scheme = "https" if secure else "http"
+    return f"{scheme}://{host}:{port}"
 
 
 def shown_url(url: object) -> str:
@@ -78,9 +81,9 @@ def shown_url(url: object) -> str:
     if at:
         rest = f"{_HIDDEN}@{host}"
     for start in ("?", "#"):
-        before, found, after = rest.partition(start)
+        before, _, after = rest.partition(start)
         if after:
-            rest = f"{before}{found}{_HIDDEN}"
+            rest = f"{before}{start}{_HIDDEN}"
     return printable(cut(f"{beginning}{separator}{rest}", _LONGEST_URL))
 
 

@@ -420,7 +420,7 @@ def _refused(error: PetStoreMockError) -> Response:
     """Return a problem document (RFC 9457)."""
     status: int = getattr(error, "status", 422)
     broken: Sequence[Violation] = getattr(error, "violations", ())
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "title": reason_phrase(status),
         "status": status,
         "detail": cut(str(error), _LONGEST_DETAIL),

@@ -74,7 +74,7 @@ class FaultHandle(Stays):
     off_contract: bool = False  #: whether its status may be undeclared for the operation
     id: int = 0  #: its number in its world, from 1
     hits: int = 0  #: how often it fired
-    sent_as: Any = None  # the JSON form in which a test sent the fault
+    sent_as: object = None  # the JSON form in which a test sent the fault
     required: bool = True  # whether it must fire; a fault that Hypothesis draws need not
     over: bool = False  # whether it is cancelled or spent, or its block has ended
     plan: FaultPlan | None = None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
 
 Place = Literal["world", "listener", "serve", "verify", "fixture", "setting", "marker", "door"]
-Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
+Seed = int | str | PathLike[str] | Iterable[Mapping[str, object]]
 
 MAX_WORLDS: Final = 10_000
 KEPT_REQUESTS: Final = 1_000  # in each world at /w/NAME: a test needs only its own few requests
@@ -113,7 +113,7 @@ def _log_format(_: str, value: object) -> str:
     return one_of(value, _LOG_FORMATS, "format")
 
 
-def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401  # moment_of() checks its type
+def _moment(name: str, value: str | date | None) -> float | None:
     return None if value is None else moment_of(value, name)
 
 
@@ -255,8 +255,8 @@ class Option:
     places: str
     default: Any = None
     check: Check = _any
-    parse: Callable[[str], Any] = str
-    schema: Mapping[str, Any] | None = None
+    parse: Callable[[str], object] = str
+    schema: Mapping[str, object] | None = None
     alternatives: tuple[str, ...] = ()
     metavar: str = "TEXT"
     group: str = ""
@@ -567,7 +567,7 @@ def misspelt_variables() -> list[str]:
     return lines
 
 
-def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def checked(given: Mapping[str, object], place: Place) -> dict[str, Any]:
     """Return the options of a place with values or defaults. The error for an unknown name suggests a known one."""
     known = options_at(place)
     for name in given:

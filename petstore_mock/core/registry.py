@@ -10,7 +10,7 @@ import re
 from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
 from urllib.parse import unquote, urlsplit
 from weakref import ref
 
@@ -146,7 +146,7 @@ class Worlds:
         world.asked = perf_counter()
         return world
 
-    def add(self, name: str, options: Mapping[str, Any]) -> None:
+    def add(self, name: str, options: Mapping[str, object]) -> None:
         """Make a world at /w/NAME. The caller holds the lock."""
         check_name(name)
         most = self.host.max_worlds

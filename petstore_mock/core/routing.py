@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.sized import SizedCache
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
 
 Texts: TypeAlias = "Mapping[str, Sequence[str]]"  # the texts of parameters, by name
-Body: TypeAlias = "Mapping[str, Any]"  # validated; requests with the same body share it
+Body: TypeAlias = "Mapping[str, object]"  # validated; requests with the same body share it
 
 SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real service
 DOOR_PATH: Final = "/__petstore"
@@ -73,7 +73,7 @@ class Filter:
     """A parameter that selects animals, with its value."""
 
     parameter: Parameter
-    value: Any
+    value: object
 
 
 @dataclass(slots=True, eq=False)  # compared by identity: the store caches responses by route
@@ -82,7 +82,7 @@ class Route:
     # For a wrong path or method (then there is no operation), or for wrong parameters (the key is checked first).
     refusal: Refusal | None = None
     allow: str = ""  # the methods of the path
-    arguments: JsonObject = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
+    arguments: JsonObject = field(default_factory=dict[str, object])  # the values of the parameters, defaults included
     filters: tuple[Filter, ...] = ()  # they select the animals of a list
     pet_id: int = 0  # the identifier in the path
 
@@ -177,7 +177,7 @@ class Rules:
 
     def _value_of(
         self, operation: Operation, parameter: Parameter, texts: Sequence[str]
-    ) -> tuple[Any, list[Violation]]:
+    ) -> tuple[object, list[Violation]]:
         """Return the value of a parameter, or its default, and its violations."""
         rules = schemas.parameters(operation)[parameter.name]
         value, broken = None, list[Violation]()
@@ -192,7 +192,7 @@ class Rules:
             broken = [Violation(parameter.place, "required", "is required and missing")]
         return (rules.get("default") if value is None else value), broken
 
-    def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
+    def _read(self, parameter: Parameter, text: str, rules: Mapping[str, object]) -> tuple[object, list[Violation]]:
         """Return a parameter's value and violations. A gap may replace an invalid value. None means no value."""
         value = kind_of(rules).read(text)
         if quick(rules)(value):
@@ -354,7 +354,7 @@ def _decode(rules: Rules, content: bytes, operation: str, schema: str) -> Body |
 
 
 def _broken_by_gaps(
-    rules: Rules, values: Body, own: Mapping[str, Any], place: str, wrong: Container[str] = ()
+    rules: Rules, values: Body, own: Mapping[str, schemas.Schema], place: str, wrong: Container[str] = ()
 ) -> Violations:
     """Return the violations of rules that the behaviour adds for a field, such as a longest name.
 

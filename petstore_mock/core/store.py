@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.routing import Filter, Rules
     from petstore_mock.http.response import Response
 
-Pet = dict[str, Any]
+Pet = dict[str, object]
 
 _REQUIRED: Final = frozenset[str](schemas.schema(ANIMAL)["required"])
 # No field is required, because samples fill missing ones. Pet.json allows unknown fields; the store refuses them.
@@ -66,7 +66,7 @@ class Store:
         self._animals: dict[int, bytes] = {}
         self._ids: list[int] = []  # ascending
         # The ids of the animals by field and value, ascending. An array has each of its items as a value.
-        self._index: dict[str, dict[Any, list[int]]] = {name: {} for name in _FILTERED}
+        self._index: dict[str, dict[object, list[int]]] = {name: {} for name in _FILTERED}
         self.last = 0  # the highest id so far, because no id is assigned twice
         self.seeded = 0  # the number of seeded animals, which selects their samples
         self.turn = 0  # the number of requests that the world has received
@@ -209,7 +209,7 @@ class Store:
             _delete(self._index[field][value], pet_id)
         self.responses.clear()
 
-    def update(self, pet_id: int, changes: Mapping[str, Any]) -> Pet:
+    def update(self, pet_id: int, changes: Mapping[str, object]) -> Pet:
         """Change an animal as another actor would, and return it; None removes a field."""
         self._require(pet_id)
         animal: Pet = loads(self._animals[pet_id])
@@ -228,7 +228,7 @@ class Store:
         if not is_integer(pet_id) or pet_id not in self._animals:  # 1.0 and True are not identifiers
             raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
-    def _put(self, document: Mapping[str, Any]) -> Pet:
+    def _put(self, document: Mapping[str, object]) -> Pet:
         ordered = {name: document[name] for name in FIELDS if name in document}
         self.put(ordered)
         return ordered
@@ -270,7 +270,7 @@ class Store:
         elif animals is not None:
             self.seed_each(animals, "seed: ")
 
-    def _add(self, fields: Mapping[str, Any], filled: Iterable[str]) -> Pet:
+    def _add(self, fields: Mapping[str, object], filled: Iterable[str]) -> Pet:
         check_animal(fields, "seed")
         number = self.seeded + 1
         animal = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
@@ -294,7 +294,7 @@ def _date_of(second: float) -> bytes:
     return http_date(second).encode("ascii")
 
 
-def _indexed(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _indexed(document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield the fields of an animal that parameters filter by, with the value, or with each item of an array."""
     for name in _FILTERED:
         value = document.get(name)
@@ -323,7 +323,7 @@ def _sample(name: str, number: int) -> Json:
     return kind_of(schemas.properties(ANIMAL)[name]).numbered(value, turn) if turn else value
 
 
-def check_animal(fields: Mapping[str, Any], call: str) -> None:
+def check_animal(fields: Mapping[str, object], call: str) -> None:
     """Refuse unknown fields, and values that Pet.json does not allow."""
     animal = dict(fields)
     if not _is_allowed(animal):
@@ -343,7 +343,7 @@ def check_animal(fields: Mapping[str, Any], call: str) -> None:
 class AnimalsOfFile(list[Any]):
     """The animals of a seed file, read once. Errors show its path."""
 
-    def __init__(self, animals: Iterable[Any], path: str | PathLike[str]) -> None:
+    def __init__(self, animals: Iterable[object], path: str | PathLike[str]) -> None:
         super().__init__(animals)
         self.path = path
 

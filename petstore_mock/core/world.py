@@ -138,7 +138,7 @@ class World:
     def __init__(
         self,
         host: Host,
-        options: Mapping[str, Any],
+        options: Mapping[str, object],
         *,
         name: str | None = None,
         owner: str | None = None,
@@ -168,7 +168,7 @@ class World:
 
     # The starting state
 
-    def remake(self, options: Mapping[str, Any]) -> None:
+    def remake(self, options: Mapping[str, object]) -> None:
         """Begin a test with ``options``; wrong ones change nothing. By default, the root world keeps its fixed keys."""
         with self.lock:
             start = start_of(options, self._lasting_keys)

@@ -16,7 +16,7 @@ from petstore_mock.faults.changes import CODINGS
 from petstore_mock.http.response import FRAMING, Response, is_field
 from petstore_mock.interface.strict_json import copy_json
 
-Schema = Mapping[str, Any]
+Schema = Mapping[str, object]
 
 _LARGEST_NUMBER: Final = 2**63
 
@@ -34,7 +34,7 @@ class Kind:
 
     sentence: str  # the misbehaviour of the service, in words
     arguments: Mapping[str, Argument]  # the arguments of its function, by name
-    defaults: Mapping[str, Any]  # the defaults of arguments, by name
+    defaults: Mapping[str, object]  # the defaults of arguments, by name
     status: int = 0  # the fixed status of its response; 0 if it has none
     responds: bool = False  # it responds instead of the operation
     loses_response: bool = False  # the client does not get the operation's response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from petstore_mock.common.real import Event, Lock
 
@@ -20,7 +20,7 @@ class Delivery:
 
     kind: str
     # The arguments of the fault, such as the fraction of ``truncate``.
-    values: tuple[Any, ...] = ()
+    values: tuple[object, ...] = ()
     # Returns the response in another form, which the connection sends whole; None if the kind has its own way.
     change: Callable[..., Response] | None = None
 

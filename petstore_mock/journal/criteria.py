@@ -341,7 +341,7 @@ def _attribute(name: str) -> Callable[[Exchange, object], object]:
 
 
 # Each function returns the value to compare; its ValueError says why the request has none.
-GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
+GENERAL: Final[Mapping[str, Callable[[Exchange, Any], object]]] = {
     "status": _attribute("status"),
     "json": _json,
     "body": _attribute("body"),
@@ -438,7 +438,7 @@ def _name_in(known: Iterable[str]) -> Callable[[str, str | None], str | None]:
     return check
 
 
-_CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+_CHECKS: Final[Mapping[str, Callable[[str, Any], object]]] = {
     "status": _status_value,
     "json": _json_value,
     "body": _body_value,

@@ -441,7 +441,7 @@ class Journal(Stays):
         write_text(path, har_parts(self._all(), indent=2))
 
 
-def _checked(operation: str | None, times: int, timeout: float, criteria: Mapping[str, Any]) -> Criteria:
+def _checked(operation: str | None, times: int, timeout: float, criteria: Mapping[str, object]) -> Criteria:
     """Return the criteria of a wait, after a check of its other arguments."""
     _check_count(times, 1)
     in_range = is_number(timeout) and 0 <= timeout <= _LONGEST_WAIT

@@ -115,7 +115,7 @@ def _trio_of_this_task() -> ModuleType | None:
     return trio
 
 
-def _loop_of_this_task() -> Any:  # noqa: ANN401  # as above
+def _loop_of_this_task() -> object:  # as above
     """Return the event loop of asyncio if it runs the code that calls this in a task, else None."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:

@@ -17,7 +17,7 @@ from petstore_mock.transport import no_proxy
 from petstore_mock.transport.server import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from petstore_mock.control.admission import Admission
     from petstore_mock.control.door import Door
@@ -38,7 +38,7 @@ class Service:
     def __init__(
         self,
         listener: dict[str, Any],
-        world: dict[str, Any],
+        world: Mapping[str, object],
         /,
         *,
         keys: tuple[str, ...] = (),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class Home:
         """The world of the current test, and the open worlds of ``fresh()``."""
         return self._service.worlds.at_root
 
-    def begin(self, owner: str, at_end: Callable[[World], object], start: Mapping[str, Any]) -> None:
+    def begin(self, owner: str, at_end: Callable[[World], object], start: Mapping[str, object]) -> None:
         """Begin the world of a test or example, see ``World.renew``. ``at_end`` gets a world before it is cleared."""
         # The listener may be down: a test stopped it, it died, or this process is a fork.
         self._service.start()

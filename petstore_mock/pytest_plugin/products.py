@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ def clause_of(mutant: Mutant) -> Clause:
     return next(clause for clause in CLAUSES if clause.id == mutant.clause)
 
 
-def remote_home(address: str, options: Mapping[str, Any], token: str | None) -> Home:
+def remote_home(address: str, options: Mapping[str, object], token: str | None) -> Home:
     """Return the control of a stub in another process. Its class has the methods of ``Home``."""
     from petstore_mock.remote.fixture import Elsewhere  # most runs do not need it
 

@@ -59,11 +59,11 @@ class Run:
         self.reasons: list[str] = []  # the message of each failure
         self.tracebacks: list[str] = []
         self.facts = Facts(multiplied=declared_variant(item) is not None)
-        self._start: dict[str, Any] | None = None
+        self._start: dict[str, object] | None = None
         self._issued = issued
         self._issued_here: set[str] = set()
 
-    def start(self, assumed: Mapping[str, str]) -> dict[str, Any]:
+    def start(self, assumed: Mapping[str, str]) -> dict[str, object]:
         """Return the arguments of ``World.renew`` from the markers of the test.
 
         The first call reads the files that the markers name: an example may run under a fake file system.
@@ -72,7 +72,7 @@ class Run:
             self._start = self._marked(assumed)
         return self._start
 
-    def _marked(self, assumed: Mapping[str, str]) -> dict[str, Any]:
+    def _marked(self, assumed: Mapping[str, str]) -> dict[str, object]:
         """Return what the markers of the test set, with the contents of files. The nearest marker wins."""
         start: dict[str, Any] = {}
         declared: dict[str, str] = {}

@@ -51,7 +51,7 @@ class Session:
         self._under_mutants: set[str] = set()  # ids of the tests that ran against a mutant
         self._issued: set[tuple[str, str]] = set()
         self._replays = Replays()
-        self._original_body: Any = None  # of a Hypothesis test, while a wrapper replaces it
+        self._original_body: object = None  # of a Hypothesis test, while a wrapper replaces it
         self._run: Run | None = None if item is None else Run(item, self._issued)
 
     # The fake and its worlds
@@ -212,7 +212,7 @@ class Session:
 
     # Hypothesis
 
-    def _example_of(self, inner: Callable[..., Any], run: Run) -> Callable[..., Any]:
+    def _example_of(self, inner: Callable[..., Any], run: Run) -> Callable[..., object]:
         """Return a test function that gives each Hypothesis example a world, and verifies it."""
         run.by_example = True
 

@@ -134,7 +134,7 @@ def _value_of(name: str, text: str, folder: Path) -> object:
     return folder / value if isinstance(value, Path) else value
 
 
-def _options_of(config: pytest.Config, of_fixture: Mapping[str, Any]) -> dict[str, Any]:
+def _options_of(config: pytest.Config, of_fixture: Mapping[str, object]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name in _KEYWORDS:
         text, _, folder = setting(config, name)

@@ -63,7 +63,7 @@ class RemoteDoor:
         """Return the address of the door of a world. None means the world at the root."""
         return self.root + _path_of(world)
 
-    def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any]) -> Json:
+    def send(self, verb: Verb, world: str | None, arguments: Mapping[str, object]) -> Json:
         """Run a verb in a world, and return the result."""
         rest = dict(arguments)
         path = verb.path

@@ -32,7 +32,7 @@ class RemoteJournal(Journal):
 
     def __init__(
         self,
-        do: Callable[[Verb, Mapping[str, Any]], Any],
+        do: Callable[[Verb, Mapping[str, object]], Any],
         keys: Callable[[], tuple[str, ...]],
         reading: Callable[[], AbstractContextManager[None]],
     ) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.core.options import WorldOptions
 
-    Do = Callable[[Verb, Mapping[str, Any]], Any]
+    Do = Callable[[Verb, Mapping[str, object]], Any]
 
 _SAME_PROCESS: Final = frozenset({"app", "httpserver", "requests_session", "tls"})
 
@@ -123,14 +123,14 @@ class RemotePetStore(PetStore):
 
     url: str
 
-    def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None) -> None:
+    def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, object] | None) -> None:
         self._door = door
         self._is_own = name is None
         self.at_end: Callable[[Any], object] = lambda _: None
         self.inner: list[RemotePetStore] = []
         self._begin(name or f"py-{secrets.token_hex(8)}", options)
 
-    def _begin(self, name: str, options: Mapping[str, Any] | None) -> None:
+    def _begin(self, name: str, options: Mapping[str, object] | None) -> None:
         """Use the world ``name``. With ``options``, make or replace it; without them, make it only if it is missing."""
         self._name = None if name == DEFAULT_WORLD else name
         world = None
@@ -151,7 +151,7 @@ class RemotePetStore(PetStore):
         self._journal = RemoteJournal(self._do, self.secrets, self._door.reading)
         no_proxy.exempt(self, self._door.host)  # the client under test must reach the stub directly
 
-    def _made(self, options: Mapping[str, Any]) -> Json:
+    def _made(self, options: Mapping[str, object]) -> Json:
         carried = _carried_options(options)
         try:
             return self._do(worlds.make_world, carried)
@@ -227,7 +227,7 @@ class RemotePetStore(PetStore):
     def _address(self) -> str:
         return self.url
 
-    def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
+    def _handle(self, plan: Mapping[str, object]) -> RemoteHandle:
         self._handles.append(RemoteHandle(self._do, plan))
         return self._handles[-1]
 
@@ -262,7 +262,7 @@ class RemotePetStore(PetStore):
         self._do(state.restore_snapshot, {"snapshot_id": snapshot[1]})
 
 
-def _carried_options(options: Mapping[str, Any]) -> JsonObject:
+def _carried_options(options: Mapping[str, object]) -> JsonObject:
     """Return checked options of a world in the JSON form of the door, which reads no files."""
     sent = {name: value for name, value in checked(options, "world").items() if value is not None}
     if "at" in sent:

@@ -163,9 +163,11 @@ class _Reading:
     def came(self) -> str:
         if not self._status:
             return "no whole head arrived"
+        size = str(len(self._body))
         length = self._values.get("content-length")
-        of_length = "" if length is None else f" of {length}"
-        return f"{len(self._body)}{of_length} bytes of the body arrived"
+        if length is not None:
+            size = f"{size} of {length}"
+        return f"{size} bytes of the body arrived"
 
     def failed(self, kind: str, words: str, *, error: Exception | None = None) -> FailedError:
         self.closes = True
@@ -186,7 +188,10 @@ class _Reading:
         return self._response(body)
 
     def _response(self, body: bytes | bytearray) -> Response:
-        fields = [(name, value) for name, value in self._fields if is_field(name, value) and name.lower() != "date"]
+        fields: list[tuple[str, str]] = []
+        for name, value in self._fields:
+            if is_field(name, value) and name.lower() != "date":
+                fields.append((name, value))
         date = self._values.get("date", "").encode("ascii", "replace")
         return Response(Head(self._status, fields), bytes(body), date)
 
@@ -202,16 +207,17 @@ class Connection:
     """
 
     def __init__(self, url: object, *, most_body: int, context: ssl.SSLContext | None = None) -> None:
-        text = url if isinstance(url, str) and is_base_url(url) else ""
-        parts = urlsplit(text)
-        is_plain = text.isascii() and text.isprintable() and not {" ", "?"} & {*text}
-        if not parts.hostname or not is_plain:
+        text = url if isinstance(url, str) else ""
+        is_plain = text.isascii() and text.isprintable() and {" ", "?"}.isdisjoint(text)
+        if not is_plain or not is_base_url(text):
             words = "expected an ASCII base address with http:// or https:// and without a user"
             refuse(f"{words}, such as http://127.0.0.1:8080/v1; got {shown_url(url)!r}")
+        parts = urlsplit(text)
         self.host = parts.netloc
         self.base = parts.path.rstrip("/")
         self.is_tls = parts.scheme == "https"
-        self.peer = parts.hostname, parts.port or (443 if self.is_tls else 80)
+        usual_port = 443 if self.is_tls else 80
+        self.peer = parts.hostname or "", parts.port or usual_port
         self._most_body = most_body
         self._context = context
         self._socket: socket.socket | None = None

@@ -46,8 +46,8 @@ def respond(
             limit = handler.body_limit(request)
             # The caller without ``with_body`` passed the whole body, also after a refused head.
             has_refused_head = limit == 0 and with_body is None
-            is_long = limit is not None and len(request.body) > limit
-            request = replace(request, oversized=is_long and not has_refused_head)
+            if limit is not None and not has_refused_head:
+                request = replace(request, oversized=len(request.body) > limit)
     except RequestError as error:
         condition, detail = error.args
         return handler.refuse(condition, detail, request)

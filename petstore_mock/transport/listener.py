@@ -106,7 +106,8 @@ class Listener(Stays, HTTPServer):
             fields = response.get_wsgi_headers(asked.environ).to_wsgi_list()
             if not streams:
                 response.close()
-            head = Head(response.status_code, [field for field in fields if field[0].lower() not in _SET_BY_FAKE])
+            kept = [field for field in fields if field[0].lower() not in _SET_BY_FAKE]
+            head = Head(response.status_code, kept)
         except BaseException as error:  # pytest.fail() raises BaseException
             return self._failed(error, clears, "the handler")
         if clears == self._clears:

@@ -6,7 +6,7 @@ import _socket
 import errno
 import os
 import socket
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from petstore_mock.common.refusing import refuse, require
 
@@ -39,15 +39,15 @@ def listen(host: str, port: int) -> list[_socket.socket]:
     return sockets
 
 
-def _addresses_of(host: str) -> list[tuple[int, tuple[Any, ...]]]:
+def _addresses_of(host: str) -> list[tuple[int, tuple[object, ...]]]:
     """Return the first address of each family, IPv4 first: for localhost, clients differ in the family they try."""
-    addresses: dict[int, tuple[Any, ...]] = {}
+    addresses: dict[int, tuple[object, ...]] = {}
     for family, _, _, _, address in _socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM):
         addresses.setdefault(family, address)
     return sorted(addresses.items(), key=lambda item: item[0] != socket.AF_INET)
 
 
-def _bound(family: int, address: tuple[Any, ...], *, is_only: bool) -> _socket.socket | None:
+def _bound(family: int, address: tuple[object, ...], *, is_only: bool) -> _socket.socket | None:
     """Return a listening socket; None if this machine lacks the family and there is another one."""
     sock = _socket.socket(family, socket.SOCK_STREAM)
     try:

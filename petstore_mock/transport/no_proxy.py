@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import contextmanager
+from itertools import chain
 from os import environ
 from typing import TYPE_CHECKING, Final
 from weakref import ref
@@ -38,8 +39,8 @@ def exempt(listener: object, host: str) -> None:
     """Add the host of a listener; a repeated call restores a host that ``patch.dict`` removed."""
     entry = ref(listener, _drop)
     with _locked():
-        is_known = _hosts.get(entry) == host
-        if not is_known or any(environ.get(name) != _written[name][1] for name in _NAMES):
+        is_exempt = _hosts.get(entry) == host and all(environ.get(name) == _written[name][1] for name in _NAMES)
+        if not is_exempt:
             _hosts[entry] = host
             _write()
 
@@ -76,10 +77,10 @@ def _remove_dropped() -> None:
 
 def _write() -> None:
     former = {name: _without_ours(name) for name in _NAMES}
-    own: list[str] = []
-    for text in former.values():
-        own += _items(text)
-    ours = "*" if _exempts_everything(own) else ",".join(dict.fromkeys([*own, *_hosts.values()]))
+    own = [*chain.from_iterable(map(_items, former.values()))]
+    ours = ",".join(dict.fromkeys([*own, *_hosts.values()]))
+    if _exempts_everything(own):
+        ours = "*"
     for name, text in former.items():
         if _hosts:
             environ[name] = ours
@@ -101,11 +102,14 @@ def _without_ours(name: str) -> str | None:
     """Return the value of a variable as the program set it."""
     text = environ.get(name)
     before, ours = _written.pop(name, (text, text))
-    if text is None or text == ours:
-        return None if text is None else before
+    if text is None:
+        return None
+    if text == ours:
+        return before
     added = {*_items(ours)} - {*_items(before)}
     return ",".join(item for item in _items(text) if item not in added)
 
 
 def _items(text: str | None) -> list[str]:
-    return [item.strip() for item in (text or "").split(",") if item.strip()]
+    items = (text or "").split(",")
+    return [*filter(None, map(str.strip, items))]

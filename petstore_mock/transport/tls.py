@@ -37,9 +37,10 @@ def own_context(certificate: str | PathLike[str], key: str | PathLike[str] | Non
         # Otherwise OpenSSL asks for it at the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
     except (OSError, ssl.SSLError) as error:
+        key_file = "none" if key is None else repr(str(key))
         refuse(
             "expected PEM files with a certificate and its unencrypted private key; "
-            f"got certificate={str(certificate)!r}, key={'none' if key is None else repr(str(key))}: {error}"
+            f"got certificate={str(certificate)!r}, key={key_file}: {error}"
         )
     return context
 
