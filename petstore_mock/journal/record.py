@@ -78,10 +78,6 @@ _FIELD_OF: Final = {
 }  # fmt: skip
 
 
-def _at(exchange: Exchange) -> str:
-    return iso(exchange.timestamp)
-
-
 def _state(exchange: Exchange) -> str:
     return "in flight" if exchange.in_flight else "done"
 
@@ -90,50 +86,27 @@ def _query(exchange: Exchange) -> dict[str, list[str]]:
     return parse_qs(exchange.target.partition("?")[2], keep_blank_values=True)
 
 
-def _body_text(exchange: Exchange) -> str | None:
-    return text_of(exchange.body)
-
-
-def _body(exchange: Exchange) -> Json:
-    return _json_of(_body_text(exchange))
-
-
-def _body_base64(exchange: Exchange) -> str | None:
-    return _base64(exchange.body)
-
-
-def _response_text(exchange: Exchange) -> str | None:
-    return text_of(exchange.response_body)
-
-
-def _response_base64(exchange: Exchange) -> str | None:
-    return _base64(exchange.response_body)
-
-
 def _base64(content: bytes) -> str | None:
     return None if text_of(content) is not None else b64encode(content).decode("ascii")
 
 
-def _duration(exchange: Exchange) -> float:
-    return round(exchange.duration * 1000, 3)
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 3)
 
 
-def _json_of(text: str | None) -> Json:
-    if not text:
-        return None
+def _json_of(content: bytes) -> Json:
     try:
-        decode_json(text.encode())  # refuses lone surrogates and deep nesting
-        value = loads(text)
+        decode_json(content)  # refuses lone surrogates and deep nesting
+        value = loads(content)
         dumps(value, allow_nan=False)  # 1e400 is valid JSON, but becomes infinity
     except (MalformedJsonError, ValueError):
         return None
     return value
 
 
-def _response_body(exchange: Exchange) -> Json:
-    text = _response_text(exchange)
-    value = _json_of(text)
-    return (text or None) if value is None else value
+def _json_or_text(content: bytes) -> Json:
+    value = _json_of(content)
+    return (text_of(content) or None) if value is None else value
 
 
 def _violations(exchange: Exchange) -> list[JsonObject]:
@@ -150,7 +123,7 @@ def _violations(exchange: Exchange) -> list[JsonObject]:
 # Each function gets an exchange whose keys are masked.
 _OF_EXCHANGE: Final[Members] = {
     "number": (int, "number"),
-    "at": (str, _at),  # by the fake's clock
+    "at": (str, _converted("timestamp", iso)),  # by the fake's clock
     "state": (str, _state),
     "method": (str, "method"),
     "target": (str, "target"),  # as sent
@@ -158,17 +131,17 @@ _OF_EXCHANGE: Final[Members] = {
     "query": (dict[str, list[str]], _query),
     "headers": (dict[str, str], "headers"),
     "fields": (list[list[str]], "fields"),  # as sent, in order
-    "body": (Any, _body),
-    "body_text": (str | None, _body_text),  # as sent
-    "body_base64": (str | None, _body_base64),  # if it is not UTF-8
+    "body": (Any, _converted("body", _json_of)),
+    "body_text": (str | None, _converted("body", text_of)),  # as sent
+    "body_base64": (str | None, _converted("body", _base64)),  # if it is not UTF-8
     "body_size": (int, "body_size"),
     "body_cut": (int, "cut_request"),  # bytes of the body that the journal does not keep
     "status": (int | None, "status"),
     "response_headers": (dict[str, str], "response_headers"),
     "response_fields": (list[list[str]], "response_fields"),
-    "response_body": (Any, _response_body),  # the JSON value, or text
-    "response_body_text": (str | None, _response_text),
-    "response_body_base64": (str | None, _response_base64),
+    "response_body": (Any, _converted("response_body", _json_or_text)),  # the JSON value, or text
+    "response_body_text": (str | None, _converted("response_body", text_of)),
+    "response_body_base64": (str | None, _converted("response_body", _base64)),
     "response_size": (int, "response_size"),
     "response_body_cut": (int, "cut_response"),  # bytes of the body that the journal does not keep
     "operation": (str | None, "operation"),
@@ -177,7 +150,7 @@ _OF_EXCHANGE: Final[Members] = {
     "delayed_by": (Any, _converted("delayed_by", Fault.to_data)),
     "executed": (bool, "executed"),
     "outcome": (str | None, "outcome"),
-    "duration_ms": (float, _duration),
+    "duration_ms": (float, _converted("duration", _milliseconds)),
     "violations": (list[ViolationData], _violations),
     "omitted": (int, "omitted"),
     "expected": (bool, "expected"),
