@@ -74,8 +74,12 @@ def _notes(run: Run) -> Iterator[str]:
 
 def _is_kept(run: Run, create: Seen) -> bool:
     """Whether a later response shows the animal of a create without a response."""
+    labels = [seen.label for seen in run.seen]
+    # Another create may have sent the same text.
+    if not create.label or labels.count(create.label) > 1:
+        return False
     later = chain.from_iterable(seen.pets for seen in run.seen[create.number :])
-    return create.label != "" and any(pet.get(LABEL) == create.label for pet in later)
+    return any(pet.get(LABEL) == create.label for pet in later)
 
 
 class _Judge:

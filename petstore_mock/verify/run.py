@@ -37,6 +37,8 @@ _LONGEST_WAIT: Final = 60.0
 _FIRST_TIMEOUT: Final = 7.0
 # The limit for timeouts of an operation, similar requests with a 5xx, redirects, and reads of a created animal.
 _FEW: Final = 3
+# How often a failed request is sent again. One failure may be an outage.
+_RETRIES: Final = 2
 # The limit for all requests with a 5xx.
 _MANY: Final = 12
 _KEY_LOST: Final = "the service no longer accepts the key"
@@ -88,8 +90,11 @@ class Run:
     @property
     def never_served(self) -> bool:
         """Whether the run ended early and without a single 2xx or 404."""
-        served = {404, *range(200, 300)}
-        return bool(self.stopped) and served.isdisjoint(self._statuses)
+        return bool(self.stopped) and not self._has_served
+
+    @property
+    def _has_served(self) -> bool:
+        return not {404, *range(200, 300)}.isdisjoint(self._statuses)
 
     @property
     def _is_readable(self) -> bool:
@@ -116,9 +121,10 @@ class Run:
         seen = self._show(probe)
         if seen is None:
             return
-        # One failure may be an outage. A create is not retried, but another one like it shows whether it fails again.
-        if seen.confirmed and not probe.operation.may_be_repeated:
-            seen = self._show(probe) or seen
+        # A create is not retried, but others like it show whether it fails again.
+        for _ in range(_RETRIES):
+            if seen.confirmed and not probe.operation.may_be_repeated:
+                seen = self._show(probe) or seen
         # What a wrong change left is no concern of the clauses about right ones.
         is_right = probe.expected.status == 0 or probe.operation.does.adds
         if is_right and seen.target_id is not None:
@@ -173,11 +179,20 @@ class Run:
         seen = self._send_patiently(probe)
         if seen.status == 401 and probe.has_key:
             self._require_key(probe)
-        if seen.has_failed and probe.operation.may_be_repeated:
-            seen = self._send(probe)
-            seen.is_repeat = True
+        if probe.operation.may_be_repeated:
+            seen = self._retried(seen)
         if seen.has_failed:
             self._confirm(seen)
+        return seen
+
+    def _retried(self, seen: Seen) -> Seen:
+        """Send a failed request again, and return the last exchange."""
+        # Timeouts take long, and a service that never worked is not there.
+        retries = 1 if seen.is_silent or not self._has_served else _RETRIES
+        for _ in range(retries):
+            if seen.has_failed:
+                seen = self._send(seen.probe)
+                seen.is_repeat = True
         return seen
 
     def _confirm(self, seen: Seen) -> None:
@@ -305,11 +320,19 @@ class Run:
         if self._end_at <= max(self._next, monotonic()):
             yield self._late
 
+    def _crashed(self) -> Counter[Probe]:
+        """Return how often each probe got a 5xx, without those that got another response as well."""
+        crashed = Counter(seen.template for seen in self.seen if seen.status >= 500)
+        for seen in self.seen:
+            if seen.status < 500:
+                crashed.pop(seen.template, None)
+        return crashed
+
     def _fails_often(self, probe: Probe) -> bool:
-        """Whether the probe, which is sent twice after a 5xx, or several like it got a 5xx."""
-        crashes = Counter(seen.template for seen in self.seen if seen.status >= 500)
+        """Whether the probe, which is sent again after a 5xx, or several like it got a 5xx."""
+        crashes = self._crashed()
         own = crashes.pop(probe.template or probe, 0)
-        return own >= 2 * _FEW or len([other for other in crashes if other.is_like(probe)]) >= _FEW
+        return own > 2 * _RETRIES or len([other for other in crashes if other.is_like(probe)]) >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
         most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]
@@ -339,8 +362,7 @@ class Run:
 
     def _look_for_trouble(self, seen: Seen) -> None:
         """End the run if more requests would show nothing new."""
-        crashed = {other.template for other in self.seen if other.status >= 500}
-        if len(crashed) > _MANY:
+        if len(self._crashed()) > _MANY:
             self.stopped = f"more than {_MANY} requests got a 5xx, the last one was {seen.line}: {seen.status}"
         if len(self.seen) >= _FEW and self._statuses <= {*range(300, 400)}:
             where = seen.header("Location") or "no Location"
