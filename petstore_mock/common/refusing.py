@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from petstore_mock.common.masking import cut
 from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
@@ -51,4 +52,4 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # Python refuses to convert an integer of more than 4,300 digits to text
         return "an integer of thousands of digits"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return cut(text, _SHOWN)

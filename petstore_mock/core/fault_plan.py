@@ -228,7 +228,8 @@ class FaultHandle(Stays):
         # Its `when` may have cancelled it, or have sent a request that used it up.
         if self.over:
             return None
-        part = self.fault.parts[self.hits] if self.fault.kind == "sequence" else self.fault
+        parts = self.fault.parts
+        part = parts[self.hits % len(parts)]
         reason = self._reason_to_pass(part, exchange, misses)
         if reason:
             self.pass_by(reason)
@@ -240,10 +241,10 @@ class FaultHandle(Stays):
 
     def _misses(self, exchange: Exchange | None) -> list[str]:
         """Return why a request does not match; empty for a connection."""
-        differences: list[str] = []
-        if exchange is not None and self._criteria is not None:
-            differences = self._criteria.differences(exchange)
-        if exchange is None or self.when is None or differences:
+        if exchange is None:
+            return []
+        differences = [] if self._criteria is None else self._criteria.differences(exchange)
+        if self.when is None or differences:
             return differences
         return [] if self.when(exchange.request) else ["its when= returned a false value"]
 

@@ -34,11 +34,11 @@ def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -
         return request, refused_key
     given = dict(turn.given)
     mutant.change(turn)
-    is_same_request = turn.given == given and turn.sent == request.body
-    # A request with a refused key stays as it is, unless the mutant accepts the key.
-    stays = is_same_request or refused_key
-    if turn.refused_key == refused_key and stays:
-        return request, refused_key
+    if turn.refused_key == refused_key:
+        # A request with a refused key stays as it is, unless the mutant accepts the key.
+        is_same_request = turn.given == given and turn.sent == request.body
+        if refused_key or is_same_request:
+            return request, refused_key
     exchange.mutant = mutant.name
     return _with_parameters(replace(request, body=turn.sent), turn, given), turn.refused_key
 

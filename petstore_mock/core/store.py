@@ -141,7 +141,10 @@ class Store:
 
     def other(self, pet_id: int) -> Pet | None:
         """Return the animal with the lowest id that is not ``pet_id``."""
-        return next((self.document(other) for other in self.ids()[:2] if other != pet_id), None)
+        for other in self._ids[:2]:
+            if other != pet_id:
+                return self.document(other)
+        return None
 
     def bodies(self) -> list[bytes]:
         return [self._animals[pet_id] for pet_id in self._ids]

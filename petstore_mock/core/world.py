@@ -198,7 +198,8 @@ class World:
 
     def _require_own(self, key: str) -> None:
         """At the root, refuse a key of another world. The error hides the key."""
-        if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
+        others = {*self.host.by_key.get(key, ())} - {self}
+        if self.name is None and others:
             refuse("expected an API key that no other world behind this listener has; got one that is taken")
 
     def go_back(self) -> None:

@@ -148,8 +148,8 @@ class Fault:
     def damages_body(self) -> bool:
         """Whether it only damages the operation's own response, so that a response without a body shows nothing."""
         row = self.row
-        is_own_response = not (row.responds or row.loses_response or row.is_whole)
-        return is_own_response and self.kind != "sequence"
+        has_own_response = row.responds or row.loses_response or self.kind == "sequence"
+        return not has_own_response and not row.is_whole
 
     @property
     def takes_time(self) -> bool:

@@ -22,6 +22,12 @@ ADDRESS: Final = r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?"
 _ORIGIN: Final = re.compile(rf"null|(?!http:.*:80$|https:.*:443$)[a-z][a-z0-9+.-]*://{ADDRESS}")
 _PREFLIGHT: Final = "Access-Control-Request-Method"
 _ALLOWED: Final = "Access-Control-Allow-Origin"
+# The field of the response that allows what a preflight asks for.
+_ALLOWING: Final = {
+    "Method": "Access-Control-Allow-Methods",
+    "Headers": "Access-Control-Allow-Headers",
+    "Private-Network": "Access-Control-Allow-Private-Network",
+}
 
 
 def check_origin(name: str, origin: str) -> str:
@@ -65,7 +71,7 @@ class Cors:
 
     def _admits(self, request: ApiRequest) -> bool:
         origin = request.header("Origin")
-        return origin is not None and (ANY in self.origins or origin in self.origins)
+        return origin is not None and not {ANY, origin}.isdisjoint(self.origins)
 
 
 NO_PAGES: Final = Cors()
@@ -75,12 +81,12 @@ _EXPOSED: Final = (("Access-Control-Expose-Headers", ANY),)
 
 def _of_preflight(request: ApiRequest) -> list[tuple[str, str]]:
     """Return the fields that allow what a preflight asks for. A wrong method or field then gets its usual response."""
-    asked = {
-        "Access-Control-Allow-Methods": request.header(_PREFLIGHT),
-        "Access-Control-Allow-Headers": request.header("Access-Control-Request-Headers"),
-        "Access-Control-Allow-Private-Network": request.header("Access-Control-Request-Private-Network"),
-    }
-    return [(name, value) for name, value in asked.items() if value is not None and is_field(name, value)]
+    fields: list[tuple[str, str]] = []
+    for topic in ("Method", "Headers", "Private-Network"):
+        value = request.header(f"Access-Control-Request-{topic}")
+        if value is not None and is_field("X", value):
+            fields.append((_ALLOWING[topic], value))
+    return fields
 
 
 def _joined(former: str | None, name: str) -> str:

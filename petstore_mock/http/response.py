@@ -165,12 +165,12 @@ def frame(
         chunked = form.chunked or form.chunk_extras
     can_be_chunked = modern and not bodiless
     framing, body = _framing(response, chunked=chunked and can_be_chunked)
-    closing = closing or (form.until_close and response.status not in UNSIZED_STATUSES)
+    ends_with_connection = form.until_close and response.status not in UNSIZED_STATUSES
     lines = [_first_lines(response)]
     if not form.without_date:
         lines += [b"Date: ", response.date, b"\r\n"]
     lines.append(framing)
-    lines.append(_persistence(modern=modern, closing=closing))
+    lines.append(_persistence(modern=modern, closing=closing or ends_with_connection))
     lines.append(b"\r\n")
     head = b"".join(lines)
     if form.lower_case:

@@ -120,13 +120,17 @@ class Criteria:
         """
         if next(self._differences(exchange), None) is not None:
             return False
-        cut_away = [name for name in self._wanted if exchange.cut_request and self._reads_body(name, exchange)]
-        if cut_away:
-            raise CutBodyError(
-                f"expected criteria that the journal can check; got {cut_away[0]} for the body of request "
-                f"{exchange.number}: {exchange.cut_body}. Use other criteria"
-            )
+        if exchange.cut_request:
+            self._require_whole_body(exchange)
         return True
+
+    def _require_whole_body(self, exchange: Exchange) -> None:
+        for name in self._wanted:
+            if self._reads_body(name, exchange):
+                raise CutBodyError(
+                    f"expected criteria that the journal can check; got {name} for the body of request "
+                    f"{exchange.number}: {exchange.cut_body}. Use other criteria"
+                )
 
     def _reads_body(self, name: str, exchange: Exchange) -> bool:
         if name in {"json", "body"}:
@@ -321,10 +325,10 @@ def _header(values: list[str], wanted: object) -> object:
 
 def _fault(exchange: Exchange, wanted: object) -> object:
     """Return the kind of the fault that is wanted, if the request met it; else the fault that it met."""
-    met = [fault.kind for fault in reversed(faults_met(exchange))]
-    if is_matcher(wanted):
-        return next((kind for kind in met if meets(kind, wanted)), NOT_SENT)
-    return wanted if wanted in met else exchange.fault
+    for fault in reversed(faults_met(exchange)):
+        if meets(fault.kind, wanted):
+            return fault.kind
+    return NOT_SENT if is_matcher(wanted) else exchange.fault
 
 
 def _condition(exchange: Exchange, wanted: object) -> object:

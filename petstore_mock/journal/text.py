@@ -36,10 +36,10 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
         lines.append(f"left out: {counted(gone, 'earlier request')}")
     lines += request_lines(newest) or ["no requests"]
     lines += map(printable, notes)
-    broken = _by_rules(exchange for exchange in known if exchange.is_violation and not exchange.expected)
-    for group in broken[:_DETAILS]:
+    groups = _by_rules(known)
+    for group in groups[:_DETAILS]:
         lines += ["", *_group_lines(group)]
-    more = len(broken) - _DETAILS
+    more = len(groups) - _DETAILS
     if more > 0:
         lines += ["", f"and {counted(more, 'more kind')} of violation"]
     return "\n".join(lines)
@@ -54,10 +54,12 @@ def _group_lines(group: Sequence[Exchange]) -> list[str]:
     return [violation_text(first), f"  again in {counted(len(others), 'request')}: {numbers}"]
 
 
-def _by_rules(violations: Iterable[Exchange]) -> list[list[Exchange]]:
-    """Return groups of requests with the same method and operation that broke the same rules."""
+def _by_rules(exchanges: Iterable[Exchange]) -> list[list[Exchange]]:
+    """Return groups of unexpected violations with the same method and operation that broke the same rules."""
     groups: dict[object, list[Exchange]] = {}
-    for exchange in violations:
+    for exchange in exchanges:
+        if exchange.expected or not exchange.is_violation:
+            continue
         rules = tuple((violation.path, violation.rule, violation.expected) for violation in exchange.violations)
         kind = (exchange.method, exchange.operation, rules or exchange.reason)
         groups.setdefault(kind, []).append(exchange)
@@ -128,7 +130,8 @@ def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
 def add_note(error: BaseException, whose: str, report: Callable[[], str], problems: Iterable[str] = ()) -> None:
     """Add the journal as a note to an exception that leaves the block of a mock."""
     message = str(error)
-    also = [f"also: {words}" for problem in problems for words in problem.splitlines() if words not in message]
+    lines = "\n".join(problems).splitlines()
+    also = [f"also: {line}" for line in lines if line not in message]
     if isinstance(error, Exception):
         with suppress(Exception):  # a frozen exception refuses notes; the test must get that exception anyway
             error.add_note("\n".join([f"petstore journal of {whose}:", *also, report()]))

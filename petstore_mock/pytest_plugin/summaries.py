@@ -153,8 +153,11 @@ def _assumptions(ledger: Ledger, assumed: Mapping[str, str]) -> list[str]:
 def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Measure:
     """List the mutants that no test noticed. Those that no test reached are counted, or listed by ``is_verbose``."""
     chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
-    noticed = [row for row in chosen if row["noticed"]]
-    missed = [row for row in chosen if not row["noticed"]]
+    noticed: list[JsonObject] = []
+    missed: list[JsonObject] = []
+    for row in chosen:
+        rows = noticed if row["noticed"] else missed
+        rows.append(row)
     missed.sort(key=lambda row: -len(row["reached_by"]))
     multiplied = {*ledger.tests("multiplied")}
     finished = multiplied.intersection(ledger.tests("finished"))
@@ -168,7 +171,7 @@ def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Meas
         "flaky": flaky,
         "not_run": sorted(ledger.facts.keys() - multiplied),
     }
-    shown = [row for row in missed if is_verbose or row["reached_by"]]
+    shown = missed if is_verbose else [row for row in missed if row["reached_by"]]
     survivors = [*chain.from_iterable(map(_survivor, shown))]
     share = f"{len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} %"
     lines = [f"The tests noticed {share} (seed: {seed})"]

@@ -105,8 +105,7 @@ def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
     """Parametrise a test, so that pytest runs it unchanged and then under its variants."""
     definition, option = metafunc.definition, metafunc.config.getoption
     count, mutant_count = option("petstore_explore"), option("petstore_mutants")
-    has_variants = count or mutant_count
-    if FIXTURE not in metafunc.fixturenames or not has_variants:
+    if FIXTURE not in metafunc.fixturenames or not (count or mutant_count):
         return
     seed = option("petstore_random_seed") or 0
     variants = [AS_IS]

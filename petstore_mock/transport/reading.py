@@ -109,8 +109,9 @@ class Reader:
         if self._refusal:
             raise RequestError("malformed_request", self._refusal)
         # RFC 9112 §2.2: ignore empty lines before a request line.
-        if not self._checked and (empty := _EMPTY_LINES.match(buffer)):
-            del buffer[: empty.end()]
+        empty_lines = _EMPTY_LINES.match(buffer)
+        if empty_lines is not None:
+            del buffer[: empty_lines.end()]
         # An empty line ends the head. It may begin within the bytes that were checked before.
         last_line = buffer.find(b"\r\n\r\n", max(0, self._checked - 3))
         end = last_line + 4
@@ -218,7 +219,8 @@ def read_head(raw: bytes, *, over_tls: bool) -> RequestHead:
     if modern and b"host" not in fields.by_name:
         raise RequestError("bad_host", "got no Host field")
     head = RequestHead(method, target, fields, modern)
-    if method != "CONNECT" and (absolute := _ABSOLUTE.fullmatch(target)):
+    absolute = _ABSOLUTE.fullmatch(target)
+    if absolute is not None and method != "CONNECT":
         _reduce_target(head, absolute, over_tls=over_tls)
     _read_framing(head)
     return head
