@@ -13,6 +13,16 @@ from tests.cli.conftest import Command, command
 
 __all__ = ["command"]
 
+# Code for such an adapter, whose client loses a field.
+LOSES_STATUS = """
+    OPERATIONS = ["createPet", "getPet"]
+    def call(request, former=call):
+        result = former(request)
+        for pet in result if isinstance(result, list) else [result]:
+            pet.pop("status", None)
+        return result
+"""
+
 # An adapter without a kit. A test appends code that replaces one of its functions.
 BASE = """
 import http.client, json, os, signal, subprocess, sys, time, urllib.parse

@@ -10,20 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapter.conftest import Adapter, Check
+from tests.adapter.conftest import LOSES_STATUS, Adapter, Check
 
 ROOT = Path(__file__).parents[2]
 NODE = ["node", str(ROOT / "adapters/node/example/adapter.mjs")]
 # Few scenarios: no gap varies and no request meets a fault.
 QUICKLY = ("--examples", "1", "--vary", "", "--faults", "none")
-LOSES_STATUS = """
-    OPERATIONS = ["createPet", "getPet"]
-    def call(request, former=call):
-        result = former(request)
-        for pet in result if isinstance(result, list) else [result]:
-            pet.pop("status", None)
-        return result
-"""
 
 
 def test_a_correct_client_has_no_bug(check: Check, adapter: Adapter, tmp_path: Path) -> None:
@@ -229,5 +221,8 @@ def test_a_client_in_python_has_the_same_bug_through_its_adapter(check: Check, t
         "from tests.stateful.corpora import CASES\nmake = CASES['CreatesAgain'].make\n", encoding="utf-8"
     )
     code, out, _ = check(in_python(tmp_path), "--examples", "1", "--vary", "", "--first")
+    assert code == 1
+    assert "(rule 'create sent again')" in out
+    code, out, _ = check(in_python(tmp_path), "--replay", str(tmp_path / "petstore-check.json"))
     assert code == 1
     assert "(rule 'create sent again')" in out

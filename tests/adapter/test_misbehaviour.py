@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapter.conftest import Adapter, Check
+from tests.adapter.conftest import LOSES_STATUS, Adapter, Check
 from tests.platforms import POSIX_SIGNALS
 from tests.programs import PETSTORE_MOCK
 
@@ -150,7 +150,14 @@ def test_a_process_that_the_adapter_started_is_ended_and_reported(
 
 @POSIX_SIGNALS
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_no_process_over(adapter: Adapter, tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("is_replay", [False, True], ids=["run", "replay"])
+def test_a_signal_leaves_no_process_over(
+    check: Check, adapter: Adapter, tmp_path: Path, number: signal.Signals, is_replay: bool
+) -> None:
+    options: tuple[str, ...] = QUICKLY[2:]
+    if is_replay:
+        assert check(adapter(LOSES_STATUS), *options)[0] == 1
+        options = ("--replay", str(tmp_path / "petstore-check.json"))
     file = tmp_path / "adapter"
     code = f"""
         def call(request):
@@ -161,7 +168,7 @@ def test_a_signal_leaves_no_process_over(adapter: Adapter, tmp_path: Path, numbe
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     """
-    command = [*PETSTORE_MOCK, "check", *QUICKLY[2:], "--patience", "60", "--", *adapter(code)]
+    command = [*PETSTORE_MOCK, "check", *options, "--patience", "60", "--", *adapter(code)]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
         while not file.exists() and time.monotonic() < deadline:
