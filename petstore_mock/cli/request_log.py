@@ -13,7 +13,7 @@ from petstore_mock.common.dates import iso
 from petstore_mock.common.masking import printable
 from petstore_mock.common.real import Event, Thread, sleep, time
 from petstore_mock.common.values import counted
-from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.journal.exchange import row_of
 from petstore_mock.journal.record import part_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _result_of(exchange: Exchange) -> str:
         return exchange.result
     if exchange.status is not None:
         return f"{exchange.status} (fault {fault.kind})"
-    operation = OPERATIONS.get(exchange.operation or "")
+    operation = row_of(exchange)
     if operation is None or not operation.commits:
         return exchange.result
     if not exchange.executed:

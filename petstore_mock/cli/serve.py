@@ -16,7 +16,7 @@ from petstore_mock.cli.arguments import Parser, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.cli.signals import handling
 from petstore_mock.common.refusing import refuse
-from petstore_mock.common.values import EVERYWHERE, write_text
+from petstore_mock.common.values import EVERYWHERE, without_none, write_text
 from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
 from petstore_mock.control.door import Door
 from petstore_mock.core.options import options_at
@@ -253,7 +253,7 @@ def _greeting(options: Options, service: Service, door: Server | None, further: 
     details: dict[str, str] = {}
     if service.host.has_door:
         details["control_url"] = f"{(door or server).origin}{DOOR_PATH}/"
-    details |= {name: value for name, value in further.items() if value is not None}
+    details |= without_none(further)
     authority = quoted(details["ca_path"]) if "ca_path" in details else ""
     curl = curl_command(f"{url}/pets", ["-H", quoted(f"Authorization: Bearer {keys[0]}")], authority=authority)
     if options["log_format"] == "json":

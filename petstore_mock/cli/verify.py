@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from petstore_mock.cli.arguments import flag
 from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.values import without_none
 from petstore_mock.core.options import options_at
 from petstore_mock.verify import verify
 from petstore_mock.verify.clauses import plan
@@ -99,8 +100,8 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
 
 def _output_files(options: Namespace) -> dict[str, Path]:
     """Return the files that options name, by the name of the option."""
-    names = {name: getattr(options, name, None) for name in ("json", "junit", "output")}
-    return {name: Path(file) for name, file in names.items() if file is not None}
+    files = {name: getattr(options, name, None) for name in ("json", "junit", "output")}
+    return {name: Path(file) for name, file in without_none(files).items()}
 
 
 def _print_plan(options: Namespace, files: Mapping[str, Path], stdout: TextIO) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+T = TypeVar("T")
 
 # Wildcard addresses, with the address that clients on this machine use.
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
@@ -33,6 +35,11 @@ def is_integer(value: object) -> TypeGuard[int]:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is an integer or a float; ``True`` is a number to Python, but not here."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def without_none(values: Mapping[str, T | None]) -> dict[str, T]:
+    """Return a copy without the members that are None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def counted(count: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 from petstore_mock import __version__
 from petstore_mock.common.dates import http_date
@@ -25,7 +25,7 @@ from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import BROWSER_FILES, CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.handler import Blocking, Handler
-from petstore_mock.http.request import KNOWN_METHODS, ApiRequest
+from petstore_mock.http.request import KNOWN_METHODS, ApiRequest, query_of
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS, reason_phrase
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
@@ -321,9 +321,8 @@ def _path_of(request: ApiRequest) -> str:
 def _query(request: ApiRequest, rules: Schema) -> JsonObject:
     """Decode and validate the query. A repeated parameter becomes a list, which no schema allows."""
     known: Mapping[str, Schema] = rules["properties"]
-    texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
     value: JsonObject = {}
-    for name, values in texts.items():
+    for name, values in query_of(request.target).items():
         value[name] = _typed(values[0], known.get(name, {})) if len(values) == 1 else values
     _require_valid(value, rules, "query")
     return value

@@ -27,7 +27,7 @@ from petstore_mock.common.dates import moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.suggesting import did_you_mean, nearest
-from petstore_mock.common.values import is_integer, is_number, shown_url, variable_of
+from petstore_mock.common.values import is_integer, is_number, shown_url, variable_of, without_none
 from petstore_mock.http.credentials import KEY_TEXT
 
 if TYPE_CHECKING:
@@ -585,7 +585,7 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
     """Return ``base`` with one test's options that are set. ``gaps`` override its behaviour, ``seed`` adds animals."""
-    chosen = {name: value for name, value in own.items() if value is not None}
+    chosen: dict[str, Any] = without_none(own)
     gaps, added = chosen.pop("gaps", {}), chosen.pop("seed", None)
     values: dict[str, Any] = {name: OPTIONS[name].check(name, value) for name, value in chosen.items()}
     start = base._replace(added=added, **values)

@@ -7,7 +7,7 @@ from functools import cached_property
 from json import loads
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar, overload
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qs, parse_qsl, unquote
 
 from petstore_mock.common.masking import mask_target, mask_text
 from petstore_mock.common.suggesting import readable
@@ -52,6 +52,10 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
     def of(cls, pairs: Iterable[Sequence[str]]) -> Fields:
         """Return the header fields for pairs of text, encoded as Latin-1."""
         return cls((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in pairs)
+
+    def as_text(self) -> list[tuple[str, str]]:
+        """Return the fields as pairs of text."""
+        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self]
 
     @cached_property
     def size(self) -> int:
@@ -205,7 +209,7 @@ class ApiRequest:
     @property
     def headers(self) -> dict[str, str]:
         """The header fields by name, in any case; a comma joins repeated ones."""
-        return Headers.of((name.decode("latin-1"), value.decode("latin-1")) for name, value in self.fields)
+        return Headers.of(self.fields.as_text())
 
     def values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in the order sent."""
@@ -227,6 +231,11 @@ class ApiRequest:
             return loads(self.body)
         except RecursionError as error:
             raise ValueError("the values of the body are nested too deep") from error
+
+
+def query_of(target: str) -> dict[str, list[str]]:
+    """Return the values of each parameter in the query of a target, decoded."""
+    return parse_qs(target.partition("?")[2], keep_blank_values=True)
 
 
 def moved(request: ApiRequest, root_path: str, mount: str, target: str) -> ApiRequest:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from json import dumps
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
@@ -17,6 +16,7 @@ from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import REQUEST_KINDS
+from petstore_mock.http.request import query_of
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.kinds import allows_null
 from petstore_mock.interface.schemas import arguments
@@ -290,7 +290,7 @@ def _json(exchange: Exchange, _: object = None) -> Json:
 
 
 def _query(exchange: Exchange, _: object = None) -> JsonObject:
-    return _parameters(parse_qs(exchange.target.partition("?")[2], keep_blank_values=True))
+    return _parameters(query_of(exchange.target))
 
 
 def _parameters(query: Mapping[str, object]) -> JsonObject:

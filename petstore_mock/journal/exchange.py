@@ -153,7 +153,7 @@ class Exchange:
     @property
     def fields(self) -> FieldPairs:
         """The header fields of the request in the order sent."""
-        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
+        return self.request.fields.as_text()
 
     @property
     def headers(self) -> dict[str, str]:

@@ -31,12 +31,11 @@ def masked_fields(fields: Iterable[tuple[str, str]], keys: Sequence[str]) -> Fie
 
 def masked_request(request: ApiRequest, keys: Sequence[str], *, with_body: bool) -> ApiRequest:
     """Return a copy of a request with masked keys; without its body if no reader needs it."""
-    fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.fields]
     return replace(
         request,
         method=mask_text(request.method, keys),
         target=mask_target(request.target, keys),
-        fields=Fields.of(masked_fields(fields, keys)),
+        fields=Fields.of(masked_fields(request.fields.as_text(), keys)),
         body=mask_bytes(request.body, keys) if with_body else b"",
     )
 

@@ -11,11 +11,10 @@ from dataclasses import replace
 from json import dumps, loads
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypedDict
-from urllib.parse import parse_qs
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.faults.fault import Fault, coerce
-from petstore_mock.http.request import ApiRequest, Fields
+from petstore_mock.http.request import ApiRequest, Fields, query_of
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
@@ -82,10 +81,6 @@ def _state(exchange: Exchange) -> str:
     return "in flight" if exchange.in_flight else "done"
 
 
-def _query(exchange: Exchange) -> dict[str, list[str]]:
-    return parse_qs(exchange.target.partition("?")[2], keep_blank_values=True)
-
-
 def _base64(content: bytes) -> str | None:
     return None if text_of(content) is not None else b64encode(content).decode("ascii")
 
@@ -128,7 +123,7 @@ _OF_EXCHANGE: Final[Members] = {
     "method": (str, "method"),
     "target": (str, "target"),  # as sent
     "path": (str, "path"),  # from /v1 on
-    "query": (dict[str, list[str]], _query),
+    "query": (dict[str, list[str]], _converted("target", query_of)),
     "headers": (dict[str, str], "headers"),
     "fields": (list[list[str]], "fields"),  # as sent, in order
     "body": (Any, _converted("body", _json_of)),

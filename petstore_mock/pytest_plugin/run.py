@@ -109,13 +109,13 @@ class Run:
 
     def note(self, exchanges: Sequence[Exchange], *, with_outcomes: bool, with_deprecations: bool) -> None:
         """Note the facts and the warnings of requests."""
-        from petstore_mock.interface.table import OPERATIONS  # only users of the fixture need it
+        from petstore_mock.journal.exchange import row_of  # only users of the fixture need it
 
         self.uses = True
         for exchange in exchanges:
             if exchange.is_violation and not exchange.expected:
                 self._note_violation(exchange)
-            operation = OPERATIONS.get(exchange.operation or "")
+            operation = row_of(exchange)
             if operation is None:
                 continue
             self.facts.note("calls", operation.name)

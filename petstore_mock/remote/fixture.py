@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.masking import printable
 from petstore_mock.common.refusing import refuse
+from petstore_mock.common.values import without_none
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.store import read_seed
 from petstore_mock.errors import PetStoreMockError
@@ -53,7 +54,7 @@ class Elsewhere:
 
     def begin(self, owner: str, at_end: Callable[[Any], object], start: Mapping[str, Any]) -> None:
         """Make the world of a test, or replace it for the next example of the test."""
-        options = self._options | {option: value for option, value in start.items() if value is not None}
+        options = self._options | without_none(start)
         options["behaviour"] = options["behaviour"].replace(options.pop("gaps", {}))
         options["seed"] = self._options.get("seed")
         name = self._name

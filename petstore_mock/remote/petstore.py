@@ -12,7 +12,7 @@ from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.suggesting import guided, helpful, no_attribute
-from petstore_mock.common.values import shown_url
+from petstore_mock.common.values import shown_url, without_none
 from petstore_mock.core.clock import Clock
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
@@ -264,7 +264,7 @@ class RemotePetStore(PetStore):
 
 def _carried_options(options: Mapping[str, object]) -> JsonObject:
     """Return checked options of a world in the JSON form of the door, which reads no files."""
-    sent = {name: value for name, value in checked(options, "world").items() if value is not None}
+    sent = without_none(checked(options, "world"))
     if "at" in sent:
         sent["at"] = iso(sent["at"])
     if "seed" in sent:

@@ -34,7 +34,7 @@ _SHOWN: Final = 500
 # Keep-Alive may contradict the fake's Connection field.
 _SET_BY_FAKE: Final = FRAMING | {"keep-alive"}
 # These fields are wrong for the decoded body.
-_LENGTHS: Final = (b"content-length", b"transfer-encoding")
+_LENGTHS: Final = ("content-length", "transfer-encoding")
 
 
 class Listener(Stays, HTTPServer):
@@ -168,10 +168,10 @@ class Parts:
 def _as_werkzeug(request: ApiRequest, base_url: str) -> Request:
     path, _, query = request.target.partition("?")
     headers: list[tuple[str, str]] = []
-    for name, value in request.fields:
-        is_ambiguous = b"_" in name
+    for name, value in request.fields.as_text():
+        is_ambiguous = "_" in name
         if not is_ambiguous and name.lower() not in _LENGTHS:
-            headers.append((name.decode("latin-1"), value.decode("latin-1")))
+            headers.append((name, value))
     builder = EnvironBuilder(
         base_url=base_url,
         query_string=query,
