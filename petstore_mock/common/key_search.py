@@ -61,18 +61,18 @@ def find_keys(text: str, keys: Iterable[str], *, shortest: int = RECOGNISABLE) -
     A form of a key with fewer than ``shortest`` characters does not count.
     """
     forms = [*chain.from_iterable(_forms(key, shortest) for key in keys)]
-    found = [*_issued(text), *_known(text, forms)]
+    found_keys = [*_issued(text), *_known(text, forms)]
     if _has_escapes(text):
-        found += _escaped(text, forms)
-    return _without_overlaps(found) if found else found
+        found_keys += _escaped(text, forms)
+    return _without_overlaps(found_keys) if found_keys else []
 
 
 def key_in(text: str, keys: Iterable[str]) -> str | None:
     """Return how a text encodes one of ``keys``, in words (empty for a plain key), or None if it contains none."""
     wanted = tuple(keys)
-    for found in find_keys(text, wanted):
-        if found.key in wanted and not found.is_cut:
-            return found.encoding
+    for found_key in find_keys(text, wanted):
+        if found_key.key in wanted and not found_key.is_cut:
+            return found_key.encoding
     return None
 
 
@@ -89,13 +89,13 @@ class _Form(NamedTuple):
 
 def _encodings(key: str) -> Mapping[str, str]:
     raw = key.encode("utf-8", "surrogatepass")
-    found = dict.fromkeys((raw.hex(), raw.hex().upper()), _HEXADECIMAL)
+    encodings = dict.fromkeys((raw.hex(), raw.hex().upper()), _HEXADECIMAL)
     for before in range(3):
         alone = _in_base64(raw, before)
-        found |= dict.fromkeys((alone, alone.translate(_URL_SAFE)), _BASE64)
-    found["\0".join(key)] = _UTF_16
-    found[key.replace("\\", "\\\\").replace('"', '\\"')] = " escaped"
-    return found | {key: ""}
+        encodings |= dict.fromkeys((alone, alone.translate(_URL_SAFE)), _BASE64)
+    encodings["\0".join(key)] = _UTF_16
+    encodings[key.replace("\\", "\\\\").replace('"', '\\"')] = " escaped"
+    return encodings | {key: ""}
 
 
 def _in_base64(raw: bytes, before: int) -> str:
@@ -328,10 +328,10 @@ def _in_source(text: str, hidden: FoundKey, layers: Iterable[_Decoded]) -> Found
     return hidden._replace(begin=begin, end=end, encoding=hidden.encoding or escaping)
 
 
-def _without_overlaps(found: Iterable[FoundKey]) -> list[FoundKey]:
+def _without_overlaps(keys: Iterable[FoundKey]) -> list[FoundKey]:
     """Return keys in order; of two that overlap, the first, with the end of the other."""
     kept: list[FoundKey] = []
-    for key in sorted(found, key=lambda key: (key.begin, -key.end)):
+    for key in sorted(keys, key=lambda key: (key.begin, -key.end)):
         if not kept or key.begin >= kept[-1].end:
             kept.append(key)
         elif key.end > kept[-1].end:

@@ -334,8 +334,8 @@ def refuse_arguments(
     """Raise the error of a call that Python refused, with the names of its arguments and the nearest of them."""
     __tracebackhide__ = True
     forms: dict[str, str] = {}
-    for one in signature(function).parameters.values():
-        forms[one.name] = _FORMS.get(one.kind, "").format(one.name)
+    for parameter in signature(function).parameters.values():
+        forms[parameter.name] = _FORMS.get(parameter.kind, "").format(parameter.name)
     forms.pop("self", None)
     words = ", ".join(filter(None, forms.values()))
     takes = f"it takes {words}" if words else "it takes no arguments"

@@ -49,9 +49,9 @@ def counted(count: int, noun: str) -> str:
 
 def as_path(path: object, name: str) -> Path:
     """Return ``path`` as a ``Path``; ``name`` is the argument's name in errors."""
-    found: object = path
-    if not isinstance(path, (str, os.PathLike)) or "\0" in str(found):
-        refuse(f"expected {name} to be a path, as text or a path object; got {name}={shown(found)}")
+    value: object = path  # a type checker would narrow the type of ``path`` itself
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(value):
+        refuse(f"expected {name} to be a path, as text or a path object; got {name}={shown(value)}")
     return Path(cast("str | os.PathLike[str]", path))
 
 

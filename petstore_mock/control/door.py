@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from petstore_mock.transport.server import Server
     from petstore_mock.verbs.events import EventFeed
 
+    Route = tuple[re.Pattern[str], dict[str, Verb]]
+
 _LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a request body: several hundred thousand animals
 _PIECE: Final = 64 * 1024  # characters of a response that are sent at once
@@ -297,12 +299,12 @@ class Door(Handler):
         return f"{scheme}://{host}"
 
 
-def _routes_of(verbs: Sequence[Verb]) -> list[tuple[re.Pattern[str], dict[str, Verb]]]:
+def _routes_of(verbs: Sequence[Verb]) -> list[Route]:
     """Return a pattern for each path of the door, with the verbs of the path by method."""
     by_path: dict[str, dict[str, Verb]] = {}
     for verb in verbs:
         by_path.setdefault(verb.path, {})[verb.method] = verb
-    routes: list[tuple[re.Pattern[str], dict[str, Verb]]] = []
+    routes: list[Route] = []
     for path, by_method in by_path.items():
         if "GET" in by_method:
             by_method["HEAD"] = by_method["GET"]

@@ -252,12 +252,12 @@ def _add_argument(route: Route, parameter: Parameter, value: Json) -> None:
 
 def _header_texts(fields: Fields) -> Texts:
     """Return the texts of header parameters. Servers may join repeated fields by a comma (RFC 9110 §5.2)."""
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for name in _IN_HEADER:
         values = fields.by_name.get(name.lower().encode())
         if values is not None:
-            found[name] = [b", ".join(values).decode("latin-1")]
-    return found
+            texts[name] = [b", ".join(values).decode("latin-1")]
+    return texts
 
 
 @lru_cache(maxsize=512)

@@ -195,7 +195,7 @@ def _operations(operation: str | None) -> list[Operation]:
 
 def _may_be_null(operation: str | None, name: str) -> bool:
     """Whether null is a value of the argument: then None stands for null, else for an argument that was not sent."""
-    return any(allows_null(arguments(one).get(name, {})) for one in _operations(operation))
+    return any(allows_null(arguments(row).get(name, {})) for row in _operations(operation))
 
 
 def _require_argument(operation: str | None, name: str, value: object) -> None:

@@ -153,11 +153,7 @@ def _assumptions(ledger: Ledger, assumed: Mapping[str, str]) -> list[str]:
 def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Measure:
     """List the mutants that no test noticed. Those that no test reached are counted, or listed by ``is_verbose``."""
     chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
-    noticed: list[JsonObject] = []
-    missed: list[JsonObject] = []
-    for row in chosen:
-        rows = noticed if row["noticed"] else missed
-        rows.append(row)
+    noticed, missed = _parted(chosen, "noticed")
     missed.sort(key=lambda row: -len(row["reached_by"]))
     multiplied = {*ledger.tests("multiplied")}
     finished = multiplied.intersection(ledger.tests("finished"))
@@ -226,16 +222,21 @@ def coverage(ledger: Ledger) -> Measure:
     faults: list[JsonObject] = []
     for kind in REQUEST_KINDS:
         faults += [_row("fault", name, kind, met.get((name, f"fault {kind}"), [])) for name in OUTCOMES]
-    shown = [row for row in outcomes if row["shown"]]
-    shown_faults = {row["fault"] for row in faults if row["shown"]}
-    other_faults = [kind for kind in REQUEST_KINDS if kind not in shown_faults]
+    shown, others = _parted(outcomes, "shown")
     measured = _measured(outcomes, shown, "shown")
     lines = [f"{' '.join(outcome)}: {counted(len(tests), 'test')}" for outcome, tests in met.items()]
     lines.append(f"Shown: {len(shown)} of {len(outcomes)} documented outcomes: {measured['percent']} %.")
-    lines += [f"Never shown: {row['operation']} {row['outcome']}" for row in outcomes if not row["shown"]]
+    lines += [f"Never shown: {row['operation']} {row['outcome']}" for row in others]
+    shown_faults = {row["fault"] for row in _parted(faults, "shown")[0]}
+    other_faults = [kind for kind in REQUEST_KINDS if kind not in shown_faults]
     lines.append(f"Faults never shown: {', '.join(other_faults) or 'none'}.")
     return Measure(lines, {**measured, "outcomes": outcomes, "faults": faults})
 
 
 def _row(kind: str, operation: str, name: str, tests: list[str]) -> JsonObject:
     return {"operation": operation, kind: name, "shown": bool(tests), "tests": tests}
+
+
+def _parted(rows: Sequence[JsonObject], fact: str) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Return the rows that have a fact, and the others."""
+    return [row for row in rows if row[fact]], [row for row in rows if not row[fact]]

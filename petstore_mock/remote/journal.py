@@ -86,7 +86,7 @@ class RemoteJournal(Journal):
 
     def expect(self, exchanges: list[Exchange]) -> None:
         super().expect(exchanges)
-        numbers = [one.number for one in exchanges]
+        numbers = [exchange.number for exchange in exchanges]
         self._do(expect_requests, {"numbers": numbers, "clears": self._their_clears})
 
     def judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:

@@ -178,7 +178,7 @@ def list_gaps(_: World) -> Annotated[JsonObject, Keywords("Gaps")]:
 @verb("GET", "clock")
 def show_clock(world: World) -> ClockData:
     """Return the fake's time."""
-    return {"now": iso(world.store.now()), "frozen": world.store.frozen is not None}
+    return _clock_data(world)
 
 
 @verb("PATCH", "clock")
@@ -188,6 +188,10 @@ def change_clock(
     """Change the clock: first travel to a moment, then advance, then freeze or run."""
     moment = None if travel_to is None else moment_of(travel_to, "travel_to")
     world.store.change_time(moment=moment, step=advance, freeze=freeze)
+    return _clock_data(world)
+
+
+def _clock_data(world: World) -> ClockData:
     return {"now": iso(world.store.now()), "frozen": world.store.frozen is not None}
 
 
