@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.check import RUNAWAY, Call, Observation, Outcome, attempt
-from petstore_mock.checks.reading import LIBRARIES, SUCCESSES
+from petstore_mock.checks.reading import SUCCESSES, is_own
 from petstore_mock.checks.requests import asks_for, seconds_told
 from petstore_mock.common.real import Thread, monotonic
 
@@ -267,9 +267,9 @@ class _Hold:
             self.begun.set()
 
     def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401  # a trace function
-        module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        own = module not in LIBRARIES and not frame.f_code.co_filename.startswith("<")  # code that a library generated
-        return self._line if own else None
+        is_generated = frame.f_code.co_filename.startswith("<")  # by a library
+        is_traced = is_own(str(frame.f_globals.get("__name__", ""))) and not is_generated
+        return self._line if is_traced else None
 
     def _line(self, _frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401
         if event == "line":

@@ -151,6 +151,7 @@ class Process:
     #: What else stays after the close, in words, by the rule that forbids it, such as ``temporary files left``.
     remains: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Any])
     lost: Sequence[str] = ()  #: the errors of threads, tasks and destructors, which no caller can catch
+    unformatted: Sequence[str] = ()  #: the messages of log records whose arguments do not fit
 
 
 @dataclass
@@ -168,6 +169,7 @@ class Observation:
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
     meanwhile: Call | None = None  #: the call that ran at the same time, or None
     closed: bool = False  #: whether the client was closed before the call
+    is_same_error: bool = False  #: whether an earlier call raised the exception object of the outcome
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service
     keys: Sequence[str] = ()  #: the API keys of the client
@@ -268,7 +270,8 @@ class Check:
         usual = Source(self.section, self.words)
         if isinstance(mistake, Mistake):
             says, place = self.rules[mistake.rule], mistake.source or usual
-            return Finding(self.name, mistake.rule, seen.subject, says, place, mistake.data)
+            subject = str(mistake.data.get("subject", seen.subject))
+            return Finding(self.name, mistake.rule, subject, says, place, mistake.data)
         if isinstance(mistake, Broken):
             return Finding(self.name, self.name, seen.subject, mistake.sentence, Source(*mistake[1:]))
         return Finding(self.name, self.name, seen.subject, mistake, usual)

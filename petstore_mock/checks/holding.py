@@ -15,7 +15,7 @@ from collections import deque
 from types import FrameType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks.reading import LIBRARIES
+from petstore_mock.checks.reading import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -86,13 +86,9 @@ def _runs(item: object) -> bool:
 
 def _homes(kind: type, test: str) -> list[tuple[str, Any]]:
     """Return the client's own classes and their modules."""
-    classes = [one for one in kind.__mro__ if _is_own(one.__module__)]
+    classes = [one for one in kind.__mro__ if is_own(one.__module__)]
     modules = {one.__module__ for one in classes} - {test}
     return [*((one.__name__, one) for one in classes), *((name, sys.modules.get(name)) for name in modules)]
-
-
-def _is_own(module: str) -> bool:
-    return module.partition(".")[0] not in LIBRARIES
 
 
 def _containers(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Collection[Any]]]:
@@ -114,7 +110,7 @@ def _containers(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Collectio
 def _is_followed(value: object) -> bool:
     """Whether a value is a container, or an object of a class that no library has."""
     is_object = not isinstance(value, type) and hasattr(value, "__dict__") and not callable(value)
-    return isinstance(value, _CONTAINERS) or (is_object and _is_own(type(value).__module__))
+    return isinstance(value, _CONTAINERS) or (is_object and is_own(type(value).__module__))
 
 
 def _items(held: Any) -> list[Any]:  # noqa: ANN401  # a container of any items

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 _READS: Final = frozenset({("socket", "readinto"), ("httpcore._backends.sync", "read")})
 
 
-class KeyPress:
-    """Raises KeyboardInterrupt in a call when it reads from a connection for the time ``at``."""
+class _AtPlace:
+    """Raises an exception when a call comes to a place for the time ``at``."""
 
     def __init__(self, at: int) -> None:
         self._left = at
         self.kind: type[BaseException] | None = None  # of the exception that was raised
+
+
+class KeyPress(_AtPlace):
+    """Raises KeyboardInterrupt in a call when it reads from a connection."""
 
     def called(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401  # a client returns any object
         former = sys.gettrace()
@@ -42,12 +46,8 @@ class KeyPress:
             raise KeyboardInterrupt
 
 
-class Cancellation:
-    """Cancels the task of a coroutine when it awaits for the time ``at``."""
-
-    def __init__(self, at: int) -> None:
-        self._left = at
-        self.kind: type[BaseException] | None = None  # of the exception that was raised
+class Cancellation(_AtPlace):
+    """Cancels the task of a coroutine when it awaits."""
 
     async def awaited(self, inner: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  # a client returns any object
         return await self._stepped(inner)

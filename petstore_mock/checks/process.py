@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from petstore_mock.checks.check import Mistake, Process, check
-from petstore_mock.checks.reading import LIBRARIES, around_key, text_of
+from petstore_mock.checks.check import Mistake, Process, Source, check
+from petstore_mock.checks.reading import around_key, is_own, text_of
 from petstore_mock.common.key_search import key_in
 from petstore_mock.common.values import counted
 
@@ -27,8 +27,8 @@ def key_not_in_errors(seen: Observation) -> Mistake | None:
     error = None if seen.outcome is None else seen.outcome.error
     for link in () if error is None else _links(error):
         # The repr of a library's exception may show the request; the client's author can't change it.
-        is_own = type(link).__module__.partition(".")[0] not in LIBRARIES
-        texts = [text_of(str, link), text_of(repr, link) if is_own else "", *getattr(link, "__notes__", ())]
+        has_own_text = is_own(type(link).__module__)
+        texts = [text_of(str, link), text_of(repr, link) if has_own_text else "", *getattr(link, "__notes__", ())]
         form = key_in("\n".join(texts), seen.keys)
         if form is not None:
             return Mistake("key in an exception", error=type(link).__name__, form=form, cause=type(link).__name__)
@@ -95,6 +95,7 @@ def connections_are_closed(seen: Observation) -> Mistake | None:
         "descriptors left": "left {left} open",
         "client left alive": "did not let go of the client: {left} keeps it in memory",
         "memory grows": "kept more in memory with each equal call: {left} grows",
+        "request after the close": "left a thread running that sent {left}",
     },
 )
 def nothing_runs_on(seen: Observation) -> Mistake | None:
@@ -110,10 +111,17 @@ def nothing_runs_on(seen: Observation) -> Mistake | None:
     section="",
     words="a caller can catch each error, so a client raises none in a thread, a task or a destructor of its own",
     needs=("process",),
-    rules={"error lost": "raised {error} where no caller can catch it"},
+    rules={
+        "error lost": "raised {error} where no caller can catch it",
+        "log record broken": "wrote a log record whose arguments do not fit its message {message}",
+    },
 )
 def errors_reach_callers(seen: Observation) -> Mistake | None:
-    lost = (seen.process or Process()).lost
+    process = seen.process or Process()
+    if process.unformatted:
+        source = Source("", "a record that can't be formatted is lost, and no caller can catch the error")
+        return Mistake("log record broken", source, message=process.unformatted[0])
+    lost = process.lost
     return Mistake("error lost", error=lost[0], cause=lost[0]) if lost else None
 
 
@@ -125,7 +133,7 @@ def errors_reach_callers(seen: Observation) -> Mistake | None:
 )
 def program_unchanged(seen: Observation) -> Mistake | None:
     changed = ", ".join((seen.process or Process()).settings)
-    return Mistake("program changed", settings=changed, cause=changed) if changed else None
+    return Mistake("program changed", subject="the client", settings=changed, cause=changed) if changed else None
 
 
 class Shown(str):

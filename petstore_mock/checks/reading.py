@@ -122,6 +122,12 @@ LIBRARIES: Final = sys.stdlib_module_names | frozenset(
     }
 )  # fmt: skip
 
+
+def is_own(module: str) -> bool:
+    """Whether a module is of a client, and not of a library."""
+    return module.partition(".")[0] not in LIBRARIES
+
+
 # Names of classes along the MRO. The first matching kind counts, because most libraries derive a timeout from a
 # transport error, and requests derives all its errors from OSError, even its JSONDecodeError.
 _KINDS: Final[dict[Kind, set[str]]] = {
@@ -208,7 +214,7 @@ def own_place(trace: TracebackType | None) -> str:
     place = ""
     while trace is not None:
         frame = trace.tb_frame
-        if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in LIBRARIES:
+        if is_own(str(frame.f_globals.get("__name__", ""))):
             place = f"{frame.f_code.co_filename}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place

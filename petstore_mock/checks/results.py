@@ -8,6 +8,7 @@ that this response allows: a result, a status, or a lost response. A check compa
 from __future__ import annotations
 
 import json
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock import faults as kinds
@@ -67,6 +68,7 @@ _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither
 _INTERIM: Final = kinds.interim(100).kind
 _UNKNOWN_CHARSET: Final = "x-unknown"
 _READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
+_TELLING_FIELDS: Final = frozenset({"Retry-After", "Location", "WWW-Authenticate"})
 HELD: Final = "event loop held"
 UNREAD: Final = "unknown exception"
 """The rule of a finding that is a bug, or an exception that ``classify`` must read."""
@@ -96,6 +98,9 @@ def every_call_asks(seen: Observation) -> Mistake | None:
 
 def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | None:
     """Return the mistake of a call without a request, unless the client may refuse the call."""
+    if seen.is_same_error:
+        words = "a call raises no exception of an earlier call, which may succeed now"
+        return Mistake("no request", Source(call.row.section, words), outcome=str(outcome))
     source: Source | None = None
     if outcome.error is None or isinstance(outcome.kind, int):
         is_right = _is_told_to_wait(outcome.kind, seen.earlier)
@@ -222,7 +227,7 @@ def outcome_fits_response(seen: Observation) -> Mistake | None:
     if not allowed or any(kind in one.kinds for one in allowed):
         return None
     stopped = _stopped_at_interim(outcome, judged[0][1], allowed[0])
-    return _followed_as_read(seen, outcome) or stopped or _misfit(outcome, kind, allowed[0])
+    return _followed_as_read(seen, outcome) or stopped or _misfit(call, outcome, kind, allowed[0])
 
 
 def _stopped_at_interim(outcome: Outcome, last: Exchange, allowed: _Allowed) -> Mistake | None:
@@ -250,14 +255,16 @@ def _followed_as_read(seen: Observation, outcome: Outcome) -> Mistake | None:
     return None
 
 
-def _misfit(outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
+def _misfit(call: Call, outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
     data: dict[str, object] = {"outcome": str(outcome), "why": allowed.why}
+    may_be_lost = not _LOST.isdisjoint(allowed.kinds)
     if kind == _RESULT:
-        return Mistake("wrong outcome", allowed.source, **data, cause=allowed.why)
+        # A client that returns None for each error has one bug, not one for each status.
+        cause = f"{call.operation}, {type_name(outcome.value)}, {may_be_lost}"
+        return Mistake("wrong outcome", allowed.source, **data, cause=cause)
     data["cause"] = _cause(outcome)
     if kind is None and not _is_of_client(outcome):
         return Mistake("program error", _optional_field(outcome) or allowed.source, **data)
-    may_be_lost = not _LOST.isdisjoint(allowed.kinds)
     if _RESULT in allowed.kinds and not (kind is None and may_be_lost):
         return Mistake("wrong outcome", allowed.source, **data)
     if kind is None:
@@ -373,9 +380,9 @@ def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
 
 
 def _shown(fault: Fault) -> str:
-    """Return a fault in words, with its ``Retry-After``, which may be the reason of a bug."""
-    hints = [value for name, value in fault.fields if name.lower() == "retry-after"]
-    return f"Retry-After: {hints[0]}" if hints else str(fault)
+    """Return a fault in words, with the header fields that may be the reason of a bug."""
+    fields = [f"{name}: {value}" for name, value in fault.fields if name in _TELLING_FIELDS]
+    return ", ".join(fields) or str(fault)
 
 
 def _source_of(exchange: Exchange) -> Source:
@@ -559,8 +566,7 @@ def _wrong_field(pet: Mapping[str, Any], right: Mapping[str, Any]) -> Mistake | 
 def _difference(name: str, found: Any, right: Any) -> Mistake:  # noqa: ANN401
     where = ""
     if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
-        pairs = enumerate(zip(found, right, strict=False))
-        at = next((place for place, pair in pairs if pair[0] != pair[1]), min(len(found), len(right)))
+        at = len(commonprefix([found, right]))  # noqa: RUF071  # characters are meant
         found, right, where = found[at:], right[at:], f" from character {at} on"
     shown = f"whose {name}{where} is {shortened(found)} ({type_name(found)})"
     if found is None:
@@ -612,12 +618,17 @@ def interrupts_come_out(seen: Observation) -> Mistake | None:
     section="",
     words="a caller can show and raise an exception as any other one",
     needs=("outcome",),
-    rules={"unusable exception": "raised {error}, which fails with {second} when {use}"},
+    rules={
+        "unusable exception": "raised {error}, which fails with {second} when {use}",
+        "exception raised again": "raised {error}, the same object as an earlier call, so its traceback grows",
+    },
 )
 def exceptions_are_usable(seen: Observation) -> Mistake | None:
     error = None if seen.outcome is None else seen.outcome.error
     if error is None:
         return None
+    if seen.is_same_error and seen.exchanges:
+        return Mistake("exception raised again", error=raised(error))
     for words, use in _USES.items():
         try:
             use(error)

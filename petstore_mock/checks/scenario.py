@@ -165,7 +165,7 @@ class Scenario:
         Raises:
             PetStoreMockError: the value has another form. Nothing of a refused value is played.
         """
-        members = _members(data, "a scenario", {one.name for one in fields(Scenario)})
+        members = _fields_of(Scenario, data, "a scenario")
         steps = members.get("steps", ())
         require(is_array(steps), "steps as a list", steps=steps)
         behaviour, place = members.get("behaviour", {}), members.get("environment")
@@ -206,6 +206,10 @@ def _members(data: object, words: str, known: Collection[str]) -> dict[str, Any]
     return {one_of(name, known, f"member of {words}"): value for name, value in data.items()}
 
 
+def _fields_of(kind: Any, data: object, words: str) -> dict[str, Any]:  # noqa: ANN401  # a dataclass
+    return _members(data, words, {one.name for one in fields(kind)})
+
+
 def _tagged(data: object, words: str, kinds: Collection[str]) -> tuple[str, Any]:
     """Return the tag and the value of an object with one member."""
     members = _members(data, words, kinds)
@@ -219,7 +223,7 @@ def _step(data: object) -> Step:
 
 
 def _ask(data: object) -> Call:
-    members = _members(data, "a call", {"operation", "arguments"})
+    members = _fields_of(Call, data, "a call")
     operation = one_of(members.get("operation"), OPERATIONS, "operation")
     known = schemas.arguments(OPERATIONS[operation])
     arguments = _members(members.get("arguments", {}), "arguments", known)
@@ -229,7 +233,7 @@ def _ask(data: object) -> Call:
 
 
 def _act(data: object) -> Act:
-    members = _members(data, "an act", {"kind", "arguments"})
+    members = _fields_of(Act, data, "an act")
     kind = one_of(members.get("kind"), ACTS, "act")
     form = ACTS[kind]
     arguments = _members(members.get("arguments", {}), f"arguments of {kind}", {*form.positional, *form.keywords})
@@ -239,7 +243,7 @@ def _act(data: object) -> Act:
 
 
 def _fault(data: object) -> PlannedFault:
-    members = _members(data, "a planned fault", {one.name for one in fields(PlannedFault)})
+    members = _fields_of(PlannedFault, data, "a planned fault")
     require("fault" in members, "a planned fault with a fault", got=data)
     on, at = members.get("on"), members.get("at", "before_commit")
     times, after = members.get("times", 1), members.get("after", 0)
@@ -253,14 +257,14 @@ def _fault(data: object) -> PlannedFault:
 
 
 def _together(data: object) -> Together:
-    members = _members(data, "two calls", {one.name for one in fields(Together)})
+    members = _fields_of(Together, data, "two calls")
     first, second = (_call_in(members, name) for name in ("first", "second"))
     then = None if members.get("then") is None else _place_in(members, "then")
     return Together(first, second, _place_in(members, "hold"), then)
 
 
 def _interrupt(data: object) -> Interrupt:
-    members = _members(data, "an interrupted call", {one.name for one in fields(Interrupt)})
+    members = _fields_of(Interrupt, data, "an interrupted call")
     return Interrupt(_call_in(members, "call"), _place_in(members, "at"))
 
 
@@ -279,7 +283,7 @@ def _value(data: object) -> Any:  # noqa: ANN401  # a JSON value, or a pick
     if not is_object(data):
         return data
     _, value = _tagged(data, "an argument", {"pick"})
-    members = _members(value, "a pick", {one.name for one in fields(Pick)})
+    members = _fields_of(Pick, value, "a pick")
     which, index = members.get("which", "known"), members.get("index", 0)
     one_of(which, ("known", "vanished"), "pick")
     require(is_integer(index) and index >= 0, "index as a whole number of at least 0", index=index)

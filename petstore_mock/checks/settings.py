@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import decimal
 import gc
 import http.client
 import json
@@ -33,8 +34,14 @@ from petstore_mock.common.real import open_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+resource: Any
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None
 _MOST_DRAWN: Final = 1_000  # times 624 random numbers
 _BITS: Final = 32 * 624  # the random numbers of one state
+_LIMITS: Final = ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_AS", "RLIMIT_STACK")
 
 
 class Setting(NamedTuple):
@@ -100,6 +107,10 @@ def _loop_policy() -> object:
     return None if type(policy).__module__.startswith("asyncio.") else policy
 
 
+def _set_precision(digits: int) -> None:
+    decimal.getcontext().prec = digits
+
+
 def _folder() -> str:
     try:
         return os.getcwd()  # noqa: PTH109  # as chdir() takes it
@@ -116,18 +127,12 @@ def _umask() -> int | None:
 
 def _limits() -> list[tuple[int, int]]:
     """Return the limits of open files and memory, on systems that have them."""
-    resource: Any = sys.modules.get("resource")
-    return [] if resource is None else [resource.getrlimit(kind) for kind in _kinds_of_limits(resource)]
+    return [resource.getrlimit(getattr(resource, kind)) for kind in _LIMITS] if resource else []
 
 
 def _set_limits(limits: list[tuple[int, int]]) -> None:
-    resource: Any = sys.modules["resource"]
-    for kind, limit in zip(_kinds_of_limits(resource), limits, strict=True):
-        resource.setrlimit(kind, limit)
-
-
-def _kinds_of_limits(resource: Any) -> list[int]:  # noqa: ANN401  # a module that some systems lack
-    return [resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_AS, resource.RLIMIT_STACK]
+    for kind, limit in zip(_LIMITS, limits, strict=True):
+        resource.setrlimit(getattr(resource, kind), limit)
 
 
 def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of random
@@ -141,6 +146,10 @@ def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of 
     return False
 
 
+_OF_SYS: Final = (
+    *("excepthook", "displayhook", "unraisablehook", "breakpointhook", "tracebacklimit", "dont_write_bytecode"),
+    *("stdout", "stderr", "stdin"),
+)
 # Settings that are no function, class or constant of a module.
 _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(lambda: logging.root.level, logging.root.setLevel),
@@ -151,6 +160,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "urllib.request.install_opener()": Setting(_opener, _forget_opener),
     "os.environ": Setting(_environment, _set_environment),
     "os.getcwd()": Setting(_folder, os.chdir),
+    "decimal.getcontext()": Setting(lambda: decimal.getcontext().prec, _set_precision),
     "os.umask()": Setting(_umask, os.umask),
     "resource.setrlimit()": Setting(_limits, _set_limits),
     "warnings.filters": _list(warnings, "filters"),
@@ -170,9 +180,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
         getattr(sys, "get_int_max_str_digits", int), getattr(sys, "set_int_max_str_digits", int)
     ),
     **{f"sys.{name}": _list(sys, name) for name in ("path", "meta_path", "path_hooks", "argv")},
-    **{f"sys.{name}": _attribute(sys, name) for name in ("excepthook", "displayhook", "unraisablehook")},
-    **{f"sys.{name}": _attribute(sys, name) for name in ("breakpointhook", "tracebacklimit", "dont_write_bytecode")},
-    **{f"sys.{name}": _attribute(sys, name) for name in ("stdout", "stderr", "stdin")},
+    **{f"sys.{name}": _attribute(sys, name) for name in _OF_SYS},
     **{
         f"signal.{name.name}": Setting(partial(signal.getsignal, name), partial(signal.signal, name))
         for name in signal.Signals
@@ -182,11 +190,13 @@ _SETTINGS: Final[dict[str, Setting]] = {
 _BY_IMPORTS: Final = frozenset(
     {"os.environ", "warnings.filters", "sys.excepthook", "sys.path", "sys.meta_path", "logging._loggerClass"}
 )
+_MODULES: Final = (
+    *(asyncio, builtins, http.client, json, json.decoder, json.encoder, logging, os, random, signal, socket, ssl),
+    *(subprocess, tempfile, threading, time, urllib.parse, urllib.request, warnings),
+)
 # The functions, classes and constants of these are settings too.
 _OWNERS: Final[Mapping[str, Any]] = {
-    **{module.__name__: module for module in (asyncio, builtins, http.client, json, json.decoder, json.encoder)},
-    **{module.__name__: module for module in (logging, os, random, signal, socket, ssl, subprocess, tempfile)},
-    **{module.__name__: module for module in (threading, time, urllib.parse, urllib.request, warnings)},
+    **{module.__name__: module for module in _MODULES},
     "asyncio.BaseEventLoop": asyncio.BaseEventLoop,
     "http.client.HTTPConnection": http.client.HTTPConnection,
     "http.client.HTTPResponse": http.client.HTTPResponse,

@@ -14,10 +14,10 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.process import Shown
-from petstore_mock.checks.reading import own_place, raised, text_of
+from petstore_mock.checks.reading import is_own, own_place, raised, shortened, text_of
 from petstore_mock.checks.settings import Settings
 from petstore_mock.common.real import Lock, Thread, list_folder, monotonic, open_file, scan_folder, sleep, time
 
@@ -44,14 +44,6 @@ class _Mark(Warning):
 _MARK: Final = ("ignore", None, _Mark, None, 0)
 
 
-class Left(NamedTuple):
-    """What a client leaves behind, in words."""
-
-    threads: Sequence[str] = ()
-    files: Sequence[str] = ()  #: in the folder for temporary files
-    descriptors: Sequence[str] = ()  #: of files and pipes
-
-
 class Watch:
     """Observes the process, from its creation until :meth:`end`.
 
@@ -63,6 +55,7 @@ class Watch:
     def __init__(self) -> None:
         self._texts: list[Shown] = []
         self.lost: list[str] = []  # the errors that no caller can catch, in words
+        self.unformatted: list[str] = []  # the messages of log records whose arguments do not fit
         self._threads = client_threads()
         self._replaced = ExitStack()
         self._former = Settings()
@@ -72,7 +65,9 @@ class Watch:
             logging.root.handlers = []
             logging.root.setLevel(1)
             self._replace(logging.root.manager, "disable", logging.NOTSET)
-            self._replace(logging, "lastResort", _Records(self._texts))  # receives the records without a handler
+            self._replace(
+                logging, "lastResort", _Records(self._texts, self.unformatted)
+            )  # receives the records without a handler
             self._replace(warnings, "filters", [_MARK, *warnings.filters])
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             self._replace(sys, "unraisablehook", partial(_keep_lost, self.lost, sys.unraisablehook))
@@ -117,31 +112,33 @@ class Watch:
         _one_at_a_time.release()
         return changed
 
-    def left(self, forget: Callable[[], object], *, closed: bool) -> Left:
-        """Drop the last references to a client with ``forget``, and return what stays."""
-        threads = self._threads_left(forget, closed=closed)
+    def files_left(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the temporary files that stay, and the open files and pipes, in words."""
         if not self._is_open:
-            return Left(threads)
+            return (), ()
         files = [f"the temporary file {name}" for name in list_folder(self._own_folder)]
         # A thread of the program may read a file meanwhile.
         settled(lambda: not self._opened())
-        return Left(threads, files, self._opened())
+        return files, self._opened()
 
     def _opened(self) -> list[str]:
         opened = Counter(_descriptors()) - Counter(self._descriptors)
         return [*opened.elements()]
 
-    def _threads_left(self, forget: Callable[[], object], *, closed: bool) -> list[str]:
-        """Return the threads that a client leaves behind, in words.
+    def threads_left(self, forget: Callable[[], object], *, closed: bool, closely: bool) -> list[str]:
+        """Drop the last references to a client with ``forget``, and return the threads that it leaves, in words.
 
-        If threads of a closed client end only when ``forget`` drops the last references to it, its close left them. In
-        other cases (or without ``close()``), the result has the remaining threads, if they are more than a pool has.
+        If threads of a closed client end only because of ``forget``, its close left them. In other cases (or without
+        ``close()``), the result has the remaining threads, if they are more than a pool has. With ``closely``, a thread
+        that works has a second to end.
         """
         settled(lambda: not self._running(), _MOMENT)
         before = self._running()
         forget()
         gc.collect(1)  # destructors run now
         settled(lambda: not self._running(), _MOMENT if len(before) <= _MOST_THREADS else _ENDS)
+        if closely and not settled(lambda: not self.threads_work()):
+            return self._running()
         rest = self._running()
         return before if closed and len(rest) < len(before) else rest if len(rest) > _MOST_THREADS else []
 
@@ -230,14 +227,17 @@ _OF_RECORDS: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "as
 class _Records(logging.Handler):
     """Keeps the texts of log records, with the attributes that ``extra=`` adds."""
 
-    def __init__(self, texts: list[Shown]) -> None:
+    def __init__(self, texts: list[Shown], unformatted: list[str]) -> None:
         super().__init__()
-        self._texts = texts
+        self._texts, self._unformatted = texts, unformatted
 
     def emit(self, record: logging.LogRecord) -> None:
         place = f"a log record of the logger {record.name!r}"
-        with suppress(Exception):  # the client's arguments may not fit its message
+        try:
             self._texts.append(Shown(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}", place))
+        except Exception:  # noqa: BLE001  # the arguments, or their texts, may raise anything
+            if is_own(record.name):
+                self._unformatted.append(shortened(record.msg))
         for name in vars(record).keys() - _OF_RECORDS:
             self._texts.append(Shown(text_of(str, vars(record)[name]), f"the attribute {name!r} of {place}"))
 

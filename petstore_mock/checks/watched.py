@@ -82,8 +82,12 @@ class LeftError(Exception):
 
 def _clients_here() -> list[WatchedClient]:
     """Return the open clients that this thread made."""
+    return [client for client in _open_clients() if client.made_in == get_ident()]
+
+
+def _open_clients() -> list[WatchedClient]:
     clients = [reference() for reference in _open.keyrefs()]
-    return [client for client in clients if client is not None and client.made_in == get_ident()]
+    return [client for client in clients if client is not None]
 
 
 def _player_here() -> Player:
@@ -145,6 +149,7 @@ class WatchedClient:
         self._ignore = checked_rules(ignore, self._checks)
         self._classify, self._read_pet = classify, read_pet
         self._results: list[Kept] = []
+        self._errors: list[Callable[[], object]] = []  # weak references to the latest exceptions
         self._keys = [petstore.api_key]
         self._before = open_connections(petstore)
         self._others_work = self._do_others_work()
@@ -305,16 +310,20 @@ class WatchedClient:
         process = self._facts()
         if process is not None and outcome.error is None and not row.commits:
             process.remains = {"memory grows": self._growth.note(call)}
-        self._find(self._observed(call=call, outcome=outcome, earlier_results=self._results, process=process))
+        seen = self._observed(call=call, outcome=outcome, earlier_results=self._results, process=process)
+        seen.is_same_error = outcome.error is not None and any(one() is outcome.error for one in self._errors)
+        self._find(seen)
         self._leave(outcome)
         # The traceback references the outcome, and perhaps a connection.
         error, outcome.error = outcome.error, None
         if error is None:
             self._results.append(Kept(call, outcome.value, None))
-        elif not self.quiet:
+            return outcome.value
+        self._errors = [*self._errors[-_KEPT:], _reference(error)]
+        if not self.quiet:
             self.raised = error
             raise error
-        return outcome.value
+        return None
 
     def _begin(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
         # The caller may have changed its results since the call before.
@@ -335,9 +344,7 @@ class WatchedClient:
 
     def _do_others_work(self) -> bool:
         """Whether threads or tasks of other clients may send requests meanwhile."""
-        clients = [reference() for reference in _open.keyrefs()]
-        others = [other for other in clients if other is not None and other.petstore in self.others]
-        return any(other.works for other in others)
+        return any(other.works for other in _open_clients() if other.petstore in self.others)
 
     @property
     def works(self) -> bool:
@@ -432,22 +439,27 @@ class WatchedClient:
         if watch is None:
             return None
         reference, held = _reference(client.client), holders(client.client, self._test)
-        tasks, lost = client.tasks_left, client.lost
+        tasks, lost, sent = client.tasks_left, client.lost, len(self.petstore.journal)
+        # Threads of other clients can't be told from threads of this one.
+        alone = closed and not _clients_here()
         shown, kept = [*self._shown(watch), *watch.files()], max(self._before, client.pooled)
         is_here = client.is_here
         del client, self._growth
-        left = watch.left(partial(vars(self).pop, "client"), closed=closed)
+        closely = alone and self._looks_closely
+        threads = watch.threads_left(partial(vars(self).pop, "client"), closed=alone, closely=closely)
+        files, opened = watch.files_left()
         if self._looks_closely and not settled(lambda: reference() is None, _UNDER_WAY):
             held += hidden_holders(reference())
         remains = {
-            "temporary files left": left.files,
-            "descriptors left": left.descriptors if is_here else (),
+            "temporary files left": files,
+            "descriptors left": opened if is_here else (),
             "client left alive": held if closed else (),
+            "request after the close": [one.request_line for one in self.petstore.journal[sent:]] if closely else (),
         }
         # Other watched clients may use the same listener.
         connections = self._too_many(kept + _MOST_CONNECTIONS * len(_open))
         settings, lost = self._end_watch(), [*lost, *watch.lost]
-        return Process(None, shown, connections, [*tasks, *left.threads], settings, remains, lost)
+        return Process(None, shown, connections, [*tasks, *threads], settings, remains, lost)
 
     def _shown(self, watch: Watch) -> list[str]:
         """Return the texts that the client has shown since the last look."""
@@ -462,7 +474,8 @@ class WatchedClient:
         if self._watch is None:
             return None
         most = self._before + _MOST_CONNECTIONS * max(1, len(_open))
-        return Process(self.client.client, self._shown(self._watch), self._too_many(most, _UNDER_WAY))
+        shown, connections = self._shown(self._watch), self._too_many(most, _UNDER_WAY)
+        return Process(self.client.client, shown, connections, unformatted=self._watch.unformatted)
 
     def _too_many(self, most: int, seconds: float = 1.0) -> int:
         """Return the number of open connections if it stays above ``most``, else 0."""
@@ -520,9 +533,7 @@ class WatchedClient:
 def checked_rules(ignore: Iterable[str], checks: Iterable[Check]) -> frozenset[str]:
     """Return the names of checks and rules in ``ignore``; refuse other names."""
     require(not isinstance(ignore, str), "ignore= as a list of names", ignore=ignore)
-    known: dict[str, None] = {}
-    for check in checks:
-        known |= dict.fromkeys((check.name, *check.rules))
+    known = [name for check in checks for name in (check.name, *check.rules)]
     return frozenset(one_of(name, known, "rule or check") for name in ignore)
 
 
@@ -552,10 +563,10 @@ def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object
     whole.clear()
 
 
-def _reference(client: object) -> Callable[[], object]:
-    """Return a weak reference to a client; some objects have none."""
+def _reference(value: object) -> Callable[[], object]:
+    """Return a weak reference to an object of a client; some objects have none."""
     with suppress(TypeError):
-        return weakref.ref(client)
+        return weakref.ref(value)
     return lambda: None
 
 

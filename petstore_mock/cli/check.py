@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import signal
 import threading
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from random import randrange
@@ -17,8 +19,9 @@ from petstore_mock.adapter.checking import NOT_APPLIED, AdapterOptions, bugs_of,
 from petstore_mock.adapter.process import EndedError
 from petstore_mock.adapter.program import AdapterProgram
 from petstore_mock.adapter.protocol import ClientError
+from petstore_mock.checks import Policy
 from petstore_mock.cli.signals import handling
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import one_of, refuse, require
 from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, in_words
 
@@ -40,7 +43,7 @@ _EXAMPLES: Final = 200
 _PATIENCE: Final = 2.0
 _FOUND: Final = 1
 # These decide what a scenario shows, so a scenario file keeps them.
-_KEPT: Final = ("patience", "longest_wait", "tls", "concurrent")
+_KEPT: Final = ("patience", "longest_wait", "retries", "tls", "concurrent")
 _ENDING: Final = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -56,6 +59,8 @@ def add_options(parser: ArgumentParser) -> None:
     words = "also the complete pass: every single fault, and pairs of faults in one call; exit with 1 if one is left"
     add("--complete", action="store_true", help=words)
     add("--longest-wait", metavar="S", type=float, help="the longest Retry-After that the client waits for, in seconds")
+    words = "what the client promises about its retries, such as attempts=3,base=0.1,cap=5,on=429+503+timeout"
+    add("--retries", metavar="PROMISES", help=words)
     add("--limits", metavar="A..B", type=_range, help="the limits that lists ask for")
     words = "how long a call may wait for a response that never comes, in seconds (default: %(default)s)"
     add("--patience", metavar="S", type=float, default=_PATIENCE, help=words)
@@ -77,6 +82,25 @@ def _range(text: str) -> tuple[int, int]:
     if numbers is None or int(numbers[1]) > int(numbers[2]):
         refuse(f"expected --limits as two numbers, such as 1..50; got {text!r}")
     return int(numbers[1]), int(numbers[2])
+
+
+def _policy(text: str | None) -> Policy | None:
+    if text is None:
+        return None
+    promised: JsonObject = {}
+    for part in _names(text):
+        name, _, value = part.partition("=")
+        one_of(name, [one.name for one in fields(Policy)], "promise in --retries")
+        promised[name] = [_value(one) for one in value.split("+")] if name == "on" else _value(value)
+    require("attempts" in promised, "--retries with attempts=N", retries=text)
+    return Policy(**promised)
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def run(given: Namespace, stdout: TextIO, _: TextIO) -> int:
@@ -116,6 +140,7 @@ def _program(given: Namespace) -> AdapterProgram:
 
 
 def _require_options(given: Namespace) -> None:
+    _policy(given.retries)
     for name in ("examples", "seconds", "longest_wait", "patience"):
         value = getattr(given, name)
         require(value is None or value > 0, f"--{name.replace('_', '-')} above 0", value=value)
@@ -125,7 +150,8 @@ def _require_options(given: Namespace) -> None:
 
 def _shared(given: Namespace) -> JsonObject:
     """Return the options that a replay has too."""
-    return {**{name: getattr(given, name) for name in _KEPT}, "ignore": given.ignore}
+    shared = {name: getattr(given, name) for name in _KEPT}
+    return {**shared, "retries": _policy(given.retries), "ignore": given.ignore}
 
 
 def _options(given: Namespace) -> JsonObject:

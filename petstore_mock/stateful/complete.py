@@ -12,13 +12,14 @@ from petstore_mock.strategies.plans import planned  # needs Hypothesis
 from petstore_mock.strategies.scenarios import met
 
 # isort: split
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from petstore_mock import faults as kinds
-from petstore_mock.checks.scenario import Act, PlannedFault, Scenario
+from petstore_mock.checks.scenario import PlannedFault, Scenario
 from petstore_mock.core.fault_plan import operations_of
-from petstore_mock.stateful.directed import SEVERAL, quick_subjects, slow_faults
+from petstore_mock.stateful.directed import END, SEVERAL, quick_subjects, slow_faults
 from petstore_mock.stateful.profile import Coverage
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.stateful.run import Options
     from petstore_mock.strategies.scenarios import Blocks
-
-_END: Final = Act("cancel_faults")
 
 
 def single_faults(blocks: Blocks, options: Options) -> list[PlannedFault]:
@@ -49,8 +48,7 @@ def pairs(
     plans: list[PlannedFault] = []
     for plan in first.values():
         seconds = [fault for fault in _quick(options) if plan.on in operations_of(fault) and len(fault.parts) == 1]
-        both = [kinds.sequence(plan.fault, fault) for fault in seconds]
-        plans += [PlannedFault(fault=fault, on=plan.on, times=None, at=plan.at) for fault in both]
+        plans += [replace(plan, fault=kinds.sequence(plan.fault, fault), times=None) for fault in seconds]
     return plans
 
 
@@ -62,7 +60,7 @@ def scenarios(plans: Iterable[PlannedFault]) -> Iterator[Scenario]:
     for group in groups.values():
         steps: list[Step] = [SEVERAL]
         for plan in group:
-            steps += [*met(plan), _END]
+            steps += [*met(plan), END]
         yield Scenario(steps=tuple(steps))
 
 

@@ -13,7 +13,6 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock import faults as kinds
-from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, Interrupt, PlannedFault, Scenario, Together
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
@@ -39,12 +38,13 @@ _LONG: Final = (
 _NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
 _REFUSALS: Final = (kinds.bad_request(), kinds.unauthorized(), kinds.not_found())
 _OUTAGES: Final = (kinds.server_error(503), kinds.reset())
+_PASSING: Final = (*_OUTAGES, kinds.server_error(500), kinds.respond(502), kinds.rate_limited(0))
 _FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
 _ROUNDS: Final = 4  # of calls: enough to retire a key with the gap key_rotation
 _FEW: Final = 4  # sample values of a field
 SEVERAL: Final = Act("seed_many", {"count": 3})
 _MANY: Final = Act("seed_many", {"count": 25})  # more than a page
-_END: Final = Act("cancel_faults")
+END: Final = Act("cancel_faults")
 _PLACES: Final = 7  # awaits, or reads from a connection, at which a call is interrupted
 _EQUAL_CALLS: Final = 27  # as many as show that memory grows
 _LIMITED: Final = 7  # calls: more than the rate limit allows
@@ -66,7 +66,7 @@ def _certificates(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 
 
 def _arguments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    calls = [step for step in _flat(blocks.values(options.strategies)) if isinstance(step, Call)]
+    calls = blocks.values(options.strategies)
     for plain in blocks.plain:
         own = [call for call in calls if call.operation == plain.operation]
         yield Scenario(steps=(SEVERAL, *own, *blocks.plain))
@@ -90,7 +90,7 @@ def _lives(blocks: Blocks, options: Options) -> Iterator[Scenario]:
         outage = PlannedFault(fault=fault, on=ask.operation)
         yield Scenario(steps=(SEVERAL, ask, ask, outage, *[ask] * 3))
     for end in ("leave", "reuse"):
-        yield Scenario(steps=(SEVERAL, *blocks.plain, Act(end)))
+        yield Scenario(steps=(SEVERAL, *blocks.plain, Act("close_connections"), *blocks.plain, Act(end)))
 
 
 # Faults
@@ -120,9 +120,12 @@ def _outages(blocks: Blocks, options: Options) -> Iterator[Scenario]:
         return
     steps: list[Step] = []
     for fault, ask in blocks.meetings(_REFUSALS):
-        steps += [replace(fault, times=None), ask, _END]
+        steps += [replace(fault, times=None), ask, END]
     for fault, ask in blocks.meetings(_OUTAGES):
-        steps += [replace(fault, times=None), ask, ask, _END, ask]
+        steps += [replace(fault, times=None), ask, ask, END, ask]
+    for fault, ask in blocks.meetings(_PASSING):
+        # A client that sends a call again may lose or repeat an argument.
+        steps += [fault, blocks.full(ask)]
     # close() meets a lost connection.
     yield Scenario(steps=(_MANY, *steps, *_lost(blocks, options)))
 
@@ -153,7 +156,7 @@ def _redirections(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 
 
 def _environments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    asks = [step for step in _flat(blocks.values(options.strategies)) if isinstance(step, Call)]
+    asks = blocks.values(options.strategies)
     numbers = [ask for ask in asks if not any(isinstance(value, str) for value in ask.arguments.values())]
     steps: Block = (SEVERAL, *blocks.plain, *blocks.plain, *numbers)
     for name in options.environment:
@@ -211,7 +214,12 @@ FAMILIES: Final = (
         _lives,
     ),
     Family("faults", "each fault that takes no time, for each operation, before and after the commit", quick_faults),
-    Family("outages", "each request of an operation is refused, fails or is lost, until the outage ends", _outages),
+    Family(
+        "outages",
+        "each request of an operation is refused, fails or is lost, until the outage ends; one request of a call with "
+        "each argument fails",
+        _outages,
+    ),
     Family(
         "waits",
         "each fault that takes time, for each operation, before and after the commit; each rate limit",

@@ -14,7 +14,7 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from petstore_mock.checks.reading import LIBRARIES
+from petstore_mock.checks.reading import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -144,8 +144,7 @@ def _is_own(value: object) -> bool:
         module = value.__module__ or ""
     else:
         return isinstance(value, (partial, MethodType)) or hasattr(value, "__wrapped__")
-    root = module.partition(".")[0]
-    return root not in LIBRARIES and root not in {"pytest", "_pytest"}
+    return is_own(module) and module.partition(".")[0] not in {"pytest", "_pytest"}
 
 
 def _used_by(value: Any) -> list[Any]:  # noqa: ANN401

@@ -28,6 +28,7 @@ _ODD_KEY: Final = "Aa-._~+/key-of-a-test=="
 _ODD_KEY_MATTERS: Final = "The bug needs a key with all kinds of characters that RFC 6750 §2.1 allows."
 _RULE: Final = "The name of the rule is {rule!r}: ignore=[{rule!r}] switches it off."
 _NOT_IMPORTED: Final = "# {name} is the argument that your test passed to check_client."
+_USUAL: Final = (None, classify_exception, read_pet)
 NOT_ALWAYS: Final = (
     "The bug did not show again in a new run: it depends on the calls of earlier examples, or the computer was too "
     "busy for the client's timeouts."
@@ -246,14 +247,8 @@ def _given(example: Example, *, is_led: bool) -> list[str]:
 
 def _passed(options: Options) -> dict[str, object]:
     """Return the arguments of ``check_client`` that ``checks.watched`` has too, and that are not the defaults."""
-    passed: dict[str, object] = {}
-    if options.methods:
-        passed["methods"] = options.methods
-    if options.classifier is not classify_exception:
-        passed["classify"] = options.classifier
-    if options.read_pet is not read_pet:
-        passed["read_pet"] = options.read_pet
-    return passed
+    given = {"methods": options.methods, "classify": options.classify, "read_pet": options.read_pet}
+    return {name: value for name, value in given.items() if value not in _USUAL}
 
 
 def _with(managers: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.gaps import GAPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from petstore_mock.checks.scenario import Step
     from petstore_mock.stateful.report import Bug
@@ -139,22 +139,20 @@ def _simpler_steps(step: Step) -> Iterator[Step]:
         yield from _simpler_calls(step)
     elif isinstance(step, PlannedFault):
         # A sequence uses each fault once.
-        times = 1 if len(step.fault.parts) == 1 else None
-        usual = PlannedFault(fault=step.fault, on=step.on, times=times)
-        yield from _with_usual(step, usual, ("at", "after", "times"))
+        is_single = len(step.fault.parts) == 1
+        yield from _with_usual(step, {"at": "before_commit", "after": 0, **({"times": 1} if is_single else {})})
     elif isinstance(step, Together):
-        yield from _with_usual(step, Together(step.first, step.second), ("then",))
+        yield from _with_usual(step, {"then": None})
     elif isinstance(step, Interrupt):
-        yield from _with_usual(step, Interrupt(step.call), ("at",))
+        yield from _with_usual(step, {"at": 1})
     elif step.kind == "seed_many":
         yield _SEED
         if step.arguments["count"] > _FEW:
             yield Act("seed_many", {"count": _FEW})
 
 
-def _with_usual(step: Any, usual: Any, names: Collection[str]) -> Iterator[Any]:  # noqa: ANN401  # a step
-    for name in names:
-        value = getattr(usual, name)
+def _with_usual(step: Any, usual: Mapping[str, object]) -> Iterator[Any]:  # noqa: ANN401  # a step
+    for name, value in usual.items():
         if getattr(step, name) != value:
             yield replace(step, **{name: value})
 

@@ -97,31 +97,27 @@ class Blocks:
                 gone.append(plain_call(row, Pick("vanished")))
         self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
 
-    def values(self, given: Collection[str]) -> list[Block]:
+    def values(self, given: Collection[str]) -> list[Call]:
         """Return plain calls and, unless an operation is ``given``, calls with each sample value of each argument."""
-        blocks: list[Block] = [(ask,) for ask in self.plain]
+        calls = [*self.plain]
         for ask in self.plain:
-            if ask.operation in given:
-                continue
-            blocks += [(call,) for call in self._odd_calls(ask)]
-        return blocks
+            if ask.operation not in given:
+                calls += _odd_calls(ask, self._taken[ask.operation])
+        return calls
 
-    def _odd_calls(self, ask: Call) -> Iterator[Call]:
-        rules = schemas_of(OPERATIONS[ask.operation])
+    def full(self, ask: Call) -> Call:
+        """Return a call with a value of each argument that the client takes."""
+        rules, given = schemas_of(ask.row), {**ask.arguments}
         for name in self._taken[ask.operation]:
-            for value in samples(rules[name]):
-                yield replace(ask, arguments={**ask.arguments, name: value})
+            given.setdefault(name, samples(rules[name])[0])
+        return replace(ask, arguments=given)
 
     def samples_of(self, field: str, most: int) -> list[Call]:
         """Return creates with the first sample values of a field."""
         calls: list[Call] = []
         for ask in self.plain:
-            if field not in ask.arguments:
-                continue
-            rules = schemas_of(OPERATIONS[ask.operation])
-            for value in samples(rules[field])[:most]:
-                given = {**ask.arguments, field: value}
-                calls.append(replace(ask, arguments=given))
+            if field in ask.arguments:
+                calls += _odd_calls(ask, [field], most)
         return calls
 
     def others(self) -> list[list[Block]]:
@@ -199,6 +195,13 @@ class Blocks:
             drawn[name] = st.sampled_from([*known, *known, *others])
         required = {name: drawn.pop(name) for name in required_arguments(row)}
         return st.fixed_dictionaries(required, optional=drawn)
+
+
+def _odd_calls(ask: Call, names: Iterable[str], most: int | None = None) -> Iterator[Call]:
+    rules = schemas_of(ask.row)
+    for name in names:
+        for value in samples(rules[name])[:most]:
+            yield replace(ask, arguments={**ask.arguments, name: value})
 
 
 def _sample_pets() -> list[JsonObject]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from petstore_mock import faults as kinds
 from petstore_mock.interface.schemas import schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
@@ -24,64 +24,53 @@ _STATUSES: Final = (
     *(300, 304, 305, 306, 399, 408, 409, 410, 412, 418, 421, 422, 425, 426, 431, 440, 451, 460, 494, 499),
     *(501, 504, 505, 507, 508, 511, 520, 521, 522, 524, 527, 529, 530, 561, 598),
 )
-_ERROR_BODIES: Final[tuple[Any, ...]] = (True, 5, "Internal error", [], {}, {"errors": [{"detail": "none"}]})
 # Forms of Retry-After. None of them tells a client to wait: they are no numbers, or the wait is over.
-_HINTS: Final = ("", "0.5", "nan", "1e0", "-0", "-1", "0", "0, 0", "soon", "Thu, 32 Foo 2026 25:61:61 GMT")
-_IN_THE_PAST: Final = "2020-01-01"
+_HINTS: Final = (
+    *("", "0.5", "nan", "1e0", "-0", "-1", "0", "0, 0", "soon", "Thu, 32 Foo 2026 25:61:61 GMT"),
+    # The obsolete forms of dates, which a client must accept (RFC 9110 §5.6.7).
+    *("Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"),
+)
 _TELLING_STATUSES: Final = (429, 503)
-_CHALLENGES: Final = ['Basic realm="a, b"', 'Bearer realm="pets", error="invalid_token"']
 _CODINGS: Final = ("gzip-multi", "x-gzip", "deflate-zlib", "deflate-raw", "double", "gzip-cut")
 _GATEWAY: Final = "<html><body>Bad gateway</body></html>"
-_LOGIN: Final = "<html><body>Please log in</body></html>"
+
+# Responses by subject: the status, and the arguments of ``faults.respond()``.
+_Rows: TypeAlias = "list[tuple[int, dict[str, Any]]]"
+_NO_SUCCESSES: Final[_Rows] = [
+    (200, {"body": ""}),
+    (201, {"body": ""}),
+    (202, {"json": {"queued": True}}),
+    (203, {}),
+    (204, {}),
+    (206, {"json": []}),
+    (200, {"body": "<html><body>Please log in</body></html>"}),
+    (200, {"body": "null", "headers": _AS_JSON}),
+    (200, {"json": {"message": "Down for maintenance"}}),
+]
+_GATEWAYS: Final[_Rows] = [
+    (502, {"body": _GATEWAY}),
+    (502, {"body": ""}),
+    (502, {"json": {"error": "Bad gateway"}}),
+    (502, {"json": ["Bad gateway"]}),
+    (502, {"body": b"<p>Passerelle d\xe9fectueuse</p>"}),  # Latin-1
+    (500, {"body": "Fehler", "headers": {"Content-Type": "text/html; charset=x-unknown"}}),
+    (502, {"body": _GATEWAY, "headers": {"Content-Type": 'text/html; charset="utf-8"'}}),
+    (500, {"body": "", "headers": {"Content-Encoding": "gzip"}}),
+]
+_ERRORS: Final[tuple[Any, ...]] = (True, 5, "Internal error", [], {}, {"errors": [{"detail": "none"}]})
+_ERROR_BODIES: Final[_Rows] = [
+    *((500, {"json": document}) for document in _ERRORS),
+    *((status, {"json": ["refused"]}) for status in (400, 404)),
+    *((500, {"body": text, "headers": _AS_JSON}) for text in ("null", "\ufeff{}")),
+]
+_CHALLENGES: Final[_Rows] = [
+    (401, {"headers": {"WWW-Authenticate": "Bearer"}}),  # the realm is optional (RFC 6750 §3)
+    (401, {"headers": {"WWW-Authenticate": ['Basic realm="a, b"', 'Bearer realm="pets", error="invalid_token"']}}),
+]
 
 
-def _gateways() -> Iterator[Fault]:
-    yield kinds.respond(502, body=_GATEWAY)
-    yield kinds.respond(502, body="")
-    yield kinds.respond(502, json={"error": "Bad gateway"})
-    yield kinds.respond(502, json=["Bad gateway"])
-    french = "<p>Passerelle défectueuse</p>"
-    yield kinds.respond(502, body=french.encode("latin-1"))
-    unknown = {"Content-Type": "text/html; charset=x-unknown"}
-    yield kinds.respond(500, body="Fehler", headers=unknown)
-    coded = {"Content-Encoding": "gzip"}
-    yield kinds.respond(500, body="", headers=coded)
-
-
-def _error_bodies() -> Iterator[Fault]:
-    for document in _ERROR_BODIES:
-        yield kinds.respond(500, json=document)
-    for status in (400, 404):
-        yield kinds.respond(status, json=["refused"])
-    for text in ("null", "\ufeff{}"):
-        yield kinds.respond(500, body=text, headers=_AS_JSON)
-
-
-def _challenges() -> Iterator[Fault]:
-    # The realm is optional (RFC 6750 §3).
-    yield kinds.respond(401, headers={"WWW-Authenticate": "Bearer"})
-    several = {"WWW-Authenticate": _CHALLENGES}
-    yield kinds.respond(401, headers=several)
-
-
-def _hints() -> Iterator[Fault]:
-    yield kinds.rate_limited(None)
-    yield kinds.rate_limited(_IN_THE_PAST)
-    for status, hint in product(_TELLING_STATUSES, _HINTS):
-        headers = {"Retry-After": hint}
-        yield kinds.respond(status, headers=headers)
-
-
-def _no_successes() -> Iterator[Fault]:
-    yield kinds.respond(200, body="")
-    yield kinds.respond(201, body="")
-    yield kinds.respond(202, json={"queued": True})
-    yield kinds.respond(203)
-    yield kinds.respond(204)
-    yield kinds.respond(206, json=[])
-    yield kinds.respond(200, body=_LOGIN)
-    yield kinds.respond(200, body="null", headers=_AS_JSON)
-    yield kinds.respond(200, json={"message": "Down for maintenance"})
+def _responses(rows: _Rows) -> Faults:
+    return tuple(kinds.respond(status, **given) for status, given in rows)
 
 
 def _animal() -> JsonObject:
@@ -93,44 +82,19 @@ def _animal() -> JsonObject:
     return animal
 
 
-def _broken_documents() -> Iterator[Any]:
-    """Yield documents that break the interface, each in one way that services really break it."""
+def _broken_documents() -> list[Any]:
+    """Return documents that break the interface, each in one way that services really break it."""
     animal = _animal()
     renamed = {**animal}
     renamed["title"] = renamed.pop(LABEL)
-    yield renamed
     nameless: JsonObject = {**animal, LABEL: None}
     for name, field in FIELDS.items():
         if name not in animal:
             nameless[name] = field.samples[-1]
-    yield nameless
     lacking = {**animal}
     lacking.popitem()
-    yield [lacking]
-    yield []
-    yield {}
-    yield {"pets": [animal]}
     # A client that looks at the first animal only does not notice the second one.
-    yield [animal, {"id": 2}]
-
-
-def _broken_successes() -> Iterator[Fault]:
-    for document in _broken_documents():
-        yield kinds.respond(200, json=document)
-    yield kinds.respond(201, json={"id": 1})
-    yield kinds.respond(201, json=[])
-
-
-def _allowed_by_http() -> Iterator[Fault]:
-    """Yield faults that HTTP allows, and that the usual libraries survive."""
-    yield kinds.interim(100)
-    yield kinds.many_fields()
-    yield kinds.no_date()
-    yield kinds.until_close()
-    yield kinds.chunk_extras()
-    yield kinds.reason_phrase("")
-    yield kinds.reason_phrase("Voilà")
-    yield from map(kinds.encoded, _CODINGS)
+    return [renamed, nameless, [lacking], [], {}, {"pets": [animal]}, [animal, {"id": 2}]]
 
 
 # Faults that take no time, except for the waits that some clients add. The simplest come first.
@@ -144,14 +108,24 @@ _QUICK["damaged responses"] = (
     *(kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_chunk()),
     *(kinds.malformed_json(), kinds.wrong_content_type()),
 )
-_QUICK["successes that are none"] = tuple(_no_successes())
-_QUICK["successes that break the interface"] = tuple(_broken_successes())
-_QUICK["errors of gateways"] = tuple(_gateways())
+_QUICK["successes that are none"] = _responses(_NO_SUCCESSES)
+_QUICK["successes that break the interface"] = (
+    *(kinds.respond(200, json=document) for document in _broken_documents()),
+    *(kinds.respond(201, json={"id": 1}), kinds.respond(201, json=[])),
+)
+_QUICK["errors of gateways"] = _responses(_GATEWAYS)
 _QUICK["statuses"] = tuple(map(kinds.respond, _STATUSES))
-_QUICK["error bodies"] = tuple(_error_bodies())
-_QUICK["challenges"] = tuple(_challenges())
-_QUICK["hints when to send again"] = tuple(_hints())
-_QUICK["responses that HTTP allows"] = tuple(_allowed_by_http())
+_QUICK["error bodies"] = _responses(_ERROR_BODIES)
+_QUICK["challenges"] = _responses(_CHALLENGES)
+_QUICK["hints when to send again"] = (
+    *(kinds.rate_limited(None), kinds.rate_limited("2020-01-01")),
+    *(kinds.respond(status, headers={"Retry-After": hint}) for status, hint in product(_TELLING_STATUSES, _HINTS)),
+)
+# The usual libraries survive these.
+_QUICK["responses that HTTP allows"] = (
+    *(kinds.interim(100), kinds.many_fields(), kinds.no_date(), kinds.until_close(), kinds.chunk_extras()),
+    *(kinds.reason_phrase(""), kinds.reason_phrase("Voilà"), *map(kinds.encoded, _CODINGS)),
+)
 QUICK: Final[Mapping[str, Faults]] = MappingProxyType(_QUICK)
 _SLOW: Final[dict[str, Faults]] = {}
 _SLOW["late responses"] = (

@@ -32,13 +32,14 @@ _INTEGERS: Final = (
     *(2**53 - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)),
 )
 # Texts with a meaning in HTML, URLs, templates, spreadsheets and languages, or for code that guesses types: numbers,
-# literals, formulas, dates and times, markup, escapes, error words.
+# literals, formulas, dates and times, markup, escapes, error words, encodings that detectors guess (HZ, UTF-7).
 _MEANINGFUL: Final = r"""
     &amp; %41 %s {0} \u0041 null 1.0 2026-01-01 ' a=b&c+d </script> {} NaN ../..
     007 1e5 0x1F 1,000 +1 -0 .5 1_000 True false None nil undefined yes off
     =1+1 @SUM(A1) 31/12/2021 10:30 1:30:00 <b>Rex</b> {{7*7}} ${HOME} \n \ %00 &#65; a+b error 404 REX . / Rex/
     1/2 ½ ٣ IV 50% $5 1e999 - 0 Infinity 1j 61e9540 12345678901234567890 N/A ~ y [1] [Rex] {"a":1} "Rex" 'Rex' (1,2)
     `Rex` 1/2/2021 2021-01-01T00:00:00Z May P1D 1609459200 $HOME %(name)s ~/Rex *Rex* [Rex](x) :dog: :) %20 \x41
+    ~{Rex~} +AFI-ex
     =?utf-8?q?Rex?= Rex&copy unauthorized rEX “Rex” Rex… O'Neil Rex;Tom
 """
 # Empty texts, quotes, separators, marks, right-to-left text and emoji, and texts that trimming, collapsing or

@@ -85,6 +85,10 @@ def misses_once(_: PetStoreMock, client: Any) -> None:
     client.get_pet(404)
 
 
+def creates_a_format(_: PetStoreMock, client: Any) -> None:
+    client.create_pet(name="50%", category_id=1)
+
+
 def repeats(petstore: PetStoreMock, client: Any) -> None:
     rex = petstore.seed(name="Rex", categoryId=1)
     for _ in range(27):
@@ -100,8 +104,9 @@ def recovers(petstore: PetStoreMock, client: Any) -> None:
 
 
 def is_reused(petstore: PetStoreMock, client: Any) -> None:
-    petstore.seed(name="Rex", categoryId=1)
+    rex = petstore.seed(name="Rex", categoryId=1)
     client.list_pets()
+    client.get_pet(rex["id"])
     client.reuse()
 
 

@@ -16,7 +16,16 @@ import pytest
 from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
 from tests.checks import stories
 from tests.checks.stories import Story, creates, finds, lists, meets, misses, watch
-from tests.clients import buggy_asking, buggy_living, buggy_reading, lives_kept, lives_shown, patience, slips
+from tests.clients import (
+    buggy_asking,
+    buggy_living,
+    buggy_reading,
+    lives_kept,
+    lives_shown,
+    patience,
+    reports_shown,
+    slips,
+)
 from tests.clients.correct import CORRECT, ApiError, HttpClientPets
 from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
@@ -92,7 +101,11 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.LogoutIsTheResult, stories.is_left),
         (lives_shown.ExitAsksForAStatus, stories.is_left),
     ],
-    "exceptions_are_usable": [(lives_shown.UnshownErrors, misses), (lives_shown.FrozenErrors, misses)],
+    "exceptions_are_usable": [
+        (lives_shown.UnshownErrors, misses),
+        (lives_shown.FrozenErrors, misses),
+        (reports_shown.OneErrorForAll, misses),
+    ],
     "calls_are_independent": [
         (lives_shown.ContentTypeStays, stories.creates_between_lists),
         (lives_shown.OneIdempotencyKey, stories.creates_between_lists),
@@ -102,6 +115,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.DestructorFails, lists),
         (lives_shown.RefreshFails, lists),
         (ReportsInAnOldTask, stories.misses_once),
+        (reports_shown.LogLineFails, stories.creates_a_format),
     ],
     "outcome_fits_response": [
         (buggy_reading.NothingForMissing, misses),
@@ -146,6 +160,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.TemporaryConfiguration, lists),
         (lives_shown.PipeStaysOpen, lists),
         (lives_shown.StaysAlive, stories.is_reused),
+        (reports_shown.PingsAfterClose, stories.is_reused),
         (lives_shown.HistoryGrows, stories.repeats),
     ],
     "program_unchanged": [

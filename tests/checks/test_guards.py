@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import gc
 import locale
 import os
@@ -200,7 +201,8 @@ def changes(change: Callable[[], object]) -> Any:
 
 
 def settings_of_the_program() -> list[Any]:
-    functions = [sys.excepthook, sys.stdout, time.sleep, threading.Thread.start]
+    functions: list[Any] = [sys.excepthook, sys.stdout, time.sleep, threading.Thread.start]
+    functions.append(decimal.getcontext().prec)
     return [Path.cwd(), sys.getrecursionlimit(), gc.isenabled(), locale.setlocale(locale.LC_ALL), *functions]
 
 
@@ -212,6 +214,7 @@ CHANGES: dict[str, Callable[[], object]] = {
     "time.sleep": lambda: setattr(time, "sleep", print),
     "threading.Thread.start": lambda: setattr(threading.Thread, "start", HttpClientPets.close),
     "threading.settrace()": lambda: threading.settrace(lambda *_: None),
+    "decimal.getcontext()": lambda: setattr(decimal.getcontext(), "prec", 60),
     "gc.isenabled()": gc.disable,
     "locale.setlocale()": lambda: locale.setlocale(locale.LC_ALL, "C.UTF-8"),
     "urllib.request.install_opener()": lambda: urllib.request.install_opener(urllib.request.OpenerDirector()),
@@ -224,6 +227,6 @@ def test_a_change_of_a_setting_is_found_and_undone(name: str) -> None:
     with PetStoreMock() as petstore:
         client = watch(changes(CHANGES[name]), petstore, checks=[checks.program_unchanged])
         client.list_pets()
-        with pytest.raises(AssertionError, match=rf"close\(\) changed .*{re.escape(name)}"):
+        with pytest.raises(AssertionError, match=rf"the client changed .*{re.escape(name)}"):
             client.close()
     assert settings_of_the_program() == before

@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from petstore_mock.checks import UnknownErrorError
 from petstore_mock.stateful import ClientBugError, check_client
-from tests.clients import sharing, slips, surroundings
+from tests.clients import reports_kept, reports_shown, sharing, slips, surroundings
 from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
@@ -23,6 +23,7 @@ from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
 
 EVERYWHERE: Final = ("ipv6", "locale", "proxies", "netrc", "time_zone")
+TWINS: Final[dict[Any, Any]] = {**reports_shown.TWINS, **reports_kept.TWINS}
 NOT_LOOKED_FOR: Final = frozenset(
     {
         # The interface does not require that errors can be pickled, and most clients have errors that can't be pickled.
@@ -31,6 +32,10 @@ NOT_LOOKED_FOR: Final = frozenset(
         "CachedMethod",
         # RFC 9110 §15 lets a client treat an unknown 2xx as 200.
         "OthersAreFine",
+        # A client may let a request go on after the call was cancelled, for example to keep its connection.
+        "RequestOutlivesCancel",
+        # The fake sets no cookies.
+        "CookiesForAll",
     }
 )
 # The interface does not limit how long a client waits. Only these options make long waits a bug.
@@ -66,6 +71,8 @@ class Case:
 
 def correct_like(client: Any) -> Callable[[Any], Any]:
     """Return a maker of correct clients of the same shape."""
+    if client in TWINS:
+        return cast("Callable[[Any], Any]", maker_of(TWINS[client]))
     if issubclass(client, Shaped):
         return SHAPES["pydantic"][0]
     if issubclass(client, AsyncPets):
@@ -78,7 +85,19 @@ def _cases() -> list[Case]:
         **{one: {"environment": EVERYWHERE} for one in surroundings.BUGGY},
         **{one: {"concurrent": True} for one in sharing.BUGGY},
     }
-    clients = (*ASKING, *READING, *LIVING, *slips.SLIPS, *slips.PROGRAM, *options, *SHOWN, *KEPT, *LIVES, *KEPT_LIVES)
+    clients = (
+        *ASKING,
+        *READING,
+        *LIVING,
+        *slips.SLIPS,
+        *slips.PROGRAM,
+        *options,
+        *SHOWN,
+        *KEPT,
+        *LIVES,
+        *KEPT_LIVES,
+        *TWINS,
+    )
     return [
         Case(one, maker_of(one), correct_like(one), options.get(one) or NEEDED_OPTIONS.get(one.__name__, {}))
         for one in clients

@@ -15,7 +15,7 @@ from tests.clients import sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
 from tests.clients.shapes import SHAPES, maker_of
 from tests.programs import run
-from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, NEED_ODD_KEY, bug_of, raised_by
+from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, NEED_ODD_KEY, TWINS, bug_of, raised_by
 
 pytestmark = [*LEAVINGS]
 
@@ -115,6 +115,12 @@ def test_no_false_alarm_about_a_client_that_is_safe_to_share(name: str) -> None:
 @pytest.mark.parametrize("client", surroundings.CORRECT)
 def test_no_false_alarm_in_any_environment(client: Any) -> None:
     assert checked(maker_of(client), environment=EVERYWHERE, max_examples=20) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", dict.fromkeys(TWINS.values()))
+def test_no_false_alarm_about_a_client_without_the_reported_bug(client: Any) -> None:
+    assert checked(maker_of(client), max_examples=20) == ""
 
 
 @pytest.mark.slow

@@ -417,8 +417,7 @@ def test_machine_calls_the_operation_with_each_argument(operation: Operation) ->
     blocks = Blocks(None)
     assert operation in blocks.rows
     assert plain_call(operation) in blocks.plain
-    called = [step for block in blocks.values(()) for step in block if isinstance(step, Call)]
-    given = {name for call in called if call.operation == operation.name for name in call.arguments}
+    given = {name for call in blocks.values(()) if call.operation == operation.name for name in call.arguments}
     assert given == {*arguments(operation)}
     if operation.identifier is not None:
         assert any(isinstance(step, Call) and step.operation == operation.name for step in blocks.removal)
