@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from petstore_mock.mock.face import PetStore
 
 Methods = Mapping[str, str | Callable[..., Any]]
+_Ending = Callable[..., Any] | None
 
 _LOOK: Final = 0.1  # seconds after which a waiting thread notices an interrupt
 _ENDS: Final = 1.0  # seconds that a loop may take to end
@@ -102,10 +103,10 @@ class AdaptedClient:
         made = self._made(make_client, petstore)
         self.client: Any = made
         self.is_here = not isinstance(made, ElsewhereClient)
-        closing: Callable[[], Any] | None = getattr(made, "close", None) or getattr(made, "aclose", None)
-        self.closing: Callable[..., Any] | None = closing
-        self.closing_again: Callable[..., Any] | None = closing if self.is_here else None
-        self.leaving: Callable[..., Any] | None = None  # leaves the client's ``with`` block
+        closing: _Ending = getattr(made, "close", None) or getattr(made, "aclose", None)
+        self.closing: _Ending = closing
+        self.closing_again: _Ending = closing if self.is_here else None
+        self.leaving: _Ending = None  # leaves the client's ``with`` block
         for enter, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
             if hasattr(made, enter) and not isinstance(made, type):
                 self.client = self._value(getattr(made, enter)())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
-from petstore_mock.checks.check import Mistake, Process, Source, check
-from petstore_mock.checks.reading import around_key, is_own, text_of
+from petstore_mock.checks.check import Mistake, Process, check
+from petstore_mock.checks.reading import DEEPEST, around_key, is_own, text_of
 from petstore_mock.common.key_search import key_in
 from petstore_mock.common.values import counted
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from petstore_mock.checks.check import Observation
-
-_DEEPEST: Final = 10  # exceptions of a chain
 
 
 @check(
@@ -38,7 +36,7 @@ def key_not_in_errors(seen: Observation) -> Mistake | None:
 def _links(error: BaseException) -> Iterator[BaseException]:
     """Yield the exceptions that a traceback of ``error`` shows."""
     link: BaseException | None = error
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         if link is None:
             return
         yield link
@@ -109,7 +107,7 @@ def nothing_runs_on(seen: Observation) -> Mistake | None:
 
 @check(
     section="",
-    words="a caller can catch each error, so a client raises none in a thread, a task or a destructor of its own",
+    words="a caller can catch each error, so a client raises none in a thread, a task, a destructor or a log record",
     needs=("process",),
     rules={
         "error lost": "raised {error} where no caller can catch it",
@@ -119,8 +117,7 @@ def nothing_runs_on(seen: Observation) -> Mistake | None:
 def errors_reach_callers(seen: Observation) -> Mistake | None:
     process = seen.process or Process()
     if process.unformatted:
-        source = Source("", "a record that can't be formatted is lost, and no caller can catch the error")
-        return Mistake("log record broken", source, message=process.unformatted[0])
+        return Mistake("log record broken", message=process.unformatted[0])
     lost = process.lost
     return Mistake("error lost", error=lost[0], cause=lost[0]) if lost else None
 

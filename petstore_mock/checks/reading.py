@@ -150,7 +150,7 @@ _CURL_DISTRUST: Final = 60
 _DISTRUST: Final = frozenset({"SSLCertVerificationError", "CertificateError", "ClientConnectorCertificateError"})
 _NO_RESPONSE: Final = 599  # tornado's status for a lost response
 _GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
-_DEEPEST: Final = 10  # exceptions of a chain
+DEEPEST: Final = 10  # exceptions of a chain
 
 
 class UnknownErrorError(Exception):
@@ -191,7 +191,7 @@ def classify_exception(error: BaseException) -> Kind:
 def chain_of(error: BaseException) -> Iterator[BaseException]:
     """Yield an exception and the exceptions that it wraps: its reason, its cause, its argument, or its context."""
     link: BaseException | None = error
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         if link is None:
             return
         yield link
@@ -272,7 +272,7 @@ def _status(error: BaseException) -> int | None:
     if of_response is not None:
         return of_response
     # requests' RetryError contains urllib3's error.
-    for link in (error, error.args[0] if error.args else None):
+    for link in (error, _wrapped(error)):
         found = _GAVE_UP.fullmatch(str(_reason(link)))
         if found is not None:
             return int(found[1])

@@ -68,7 +68,7 @@ _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither
 _INTERIM: Final = kinds.interim(100).kind
 _UNKNOWN_CHARSET: Final = "x-unknown"
 _READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
-_TELLING_FIELDS: Final = frozenset({"Retry-After", "Location", "WWW-Authenticate"})
+_TELLING_FIELDS: Final = ("Retry-After", "Location", "WWW-Authenticate")
 HELD: Final = "event loop held"
 UNREAD: Final = "unknown exception"
 """The rule of a finding that is a bug, or an exception that ``classify`` must read."""
@@ -99,8 +99,7 @@ def every_call_asks(seen: Observation) -> Mistake | None:
 def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | None:
     """Return the mistake of a call without a request, unless the client may refuse the call."""
     if seen.is_same_error:
-        words = "a call raises no exception of an earlier call, which may succeed now"
-        return Mistake("no request", Source(call.row.section, words), outcome=str(outcome))
+        return Mistake("no request", outcome=str(outcome))
     source: Source | None = None
     if outcome.error is None or isinstance(outcome.kind, int):
         is_right = _is_told_to_wait(outcome.kind, seen.earlier)

@@ -18,6 +18,7 @@ from petstore_mock.interface.table import FIELDS, OPERATIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.mock.face import PetStore
 
 
@@ -154,7 +155,7 @@ class Scenario:
 
         return replace(self, steps=tuple(map(other, self.steps)))
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonObject:
         """Return the scenario as a JSON value."""
         return {**vars(self), "behaviour": self.behaviour.differences(), "steps": [_data(step) for step in self.steps]}
 
@@ -200,13 +201,13 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
 # Reading. Each function refuses what it does not know, because the value may come from anywhere.
 
 
-def _members(data: object, words: str, known: Collection[str]) -> dict[str, Any]:
+def _members(data: object, words: str, known: Collection[str]) -> JsonObject:
     if not is_object(data):
         refuse(f"expected {words} as an object; got {shown(data)}")
     return {one_of(name, known, f"member of {words}"): value for name, value in data.items()}
 
 
-def _fields_of(kind: Any, data: object, words: str) -> dict[str, Any]:  # noqa: ANN401  # a dataclass
+def _fields_of(kind: Any, data: object, words: str) -> JsonObject:  # noqa: ANN401  # a dataclass
     return _members(data, words, {one.name for one in fields(kind)})
 
 
@@ -258,9 +259,9 @@ def _fault(data: object) -> PlannedFault:
 
 def _together(data: object) -> Together:
     members = _fields_of(Together, data, "two calls")
-    first, second = (_call_in(members, name) for name in ("first", "second"))
     then = None if members.get("then") is None else _place_in(members, "then")
-    return Together(first, second, _place_in(members, "hold"), then)
+    calls = _call_in(members, "first"), _call_in(members, "second")
+    return Together(*calls, _place_in(members, "hold"), then)
 
 
 def _interrupt(data: object) -> Interrupt:

@@ -235,7 +235,7 @@ class _Records(logging.Handler):
         place = f"a log record of the logger {record.name!r}"
         try:
             self._texts.append(Shown(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}", place))
-        except Exception:  # noqa: BLE001  # the arguments, or their texts, may raise anything
+        except Exception:  # the arguments, or their texts, may raise anything
             if is_own(record.name):
                 self._unformatted.append(shortened(record.msg))
         for name in vars(record).keys() - _OF_RECORDS:

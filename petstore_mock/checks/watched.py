@@ -471,11 +471,11 @@ class WatchedClient:
 
     def _facts(self) -> Process | None:
         """Return the facts about the process, or None if no check needs them."""
-        if self._watch is None:
+        watch = self._watch
+        if watch is None:
             return None
-        most = self._before + _MOST_CONNECTIONS * max(1, len(_open))
-        shown, connections = self._shown(self._watch), self._too_many(most, _UNDER_WAY)
-        return Process(self.client.client, shown, connections, unformatted=self._watch.unformatted)
+        shown, most = self._shown(watch), self._before + _MOST_CONNECTIONS * max(1, len(_open))
+        return Process(self.client.client, shown, self._too_many(most, _UNDER_WAY), unformatted=watch.unformatted)
 
     def _too_many(self, most: int, seconds: float = 1.0) -> int:
         """Return the number of open connections if it stays above ``most``, else 0."""

@@ -8,7 +8,6 @@ import shlex
 import signal
 import threading
 from contextlib import contextmanager
-from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from random import randrange
@@ -59,8 +58,8 @@ def add_options(parser: ArgumentParser) -> None:
     words = "also the complete pass: every single fault, and pairs of faults in one call; exit with 1 if one is left"
     add("--complete", action="store_true", help=words)
     add("--longest-wait", metavar="S", type=float, help="the longest Retry-After that the client waits for, in seconds")
-    words = "what the client promises about its retries, such as attempts=3,base=0.1,cap=5,on=429+503+timeout"
-    add("--retries", metavar="PROMISES", help=words)
+    words = "what the client promises about its retries, such as 3,base=0.1,on=429+503+timeout: the attempts first"
+    add("--retries", metavar="N,...", help=words)
     add("--limits", metavar="A..B", type=_range, help="the limits that lists ask for")
     words = "how long a call may wait for a response that never comes, in seconds (default: %(default)s)"
     add("--patience", metavar="S", type=float, default=_PATIENCE, help=words)
@@ -87,12 +86,12 @@ def _range(text: str) -> tuple[int, int]:
 def _policy(text: str | None) -> Policy | None:
     if text is None:
         return None
-    promised: JsonObject = {}
-    for part in _names(text):
+    attempts, *others = text.split(",")
+    promised: JsonObject = {"attempts": _value(attempts)}
+    for part in others:
         name, _, value = part.partition("=")
-        one_of(name, [one.name for one in fields(Policy)], "promise in --retries")
+        one_of(name, Policy.__dataclass_fields__, "promise in --retries")
         promised[name] = [_value(one) for one in value.split("+")] if name == "on" else _value(value)
-    require("attempts" in promised, "--retries with attempts=N", retries=text)
     return Policy(**promised)
 
 

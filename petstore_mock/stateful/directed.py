@@ -17,7 +17,7 @@ from petstore_mock.checks.scenario import Act, Interrupt, PlannedFault, Scenario
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
-from petstore_mock.strategies.plans import is_quick
+from petstore_mock.strategies.plans import is_quick, others_of
 from petstore_mock.strategies.sent import QUICK, SLOW
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     clocks: list[Block] = [()]
     if options.longest_wait is not None:
         clocks += [(Act("clock.advance", {"hours": hours}),) for hours in (1, -1)]
-    for limit, clock, ask in product(others(_RATE_LIMIT), clocks, blocks.plain):
+    for limit, clock, ask in product(others_of(_RATE_LIMIT), clocks, blocks.plain):
         behaviour = Behaviour().replace({_RATE_LIMIT: limit})
         yield Scenario(behaviour, (*clock, Act("seed"), *[ask] * _LIMITED))
 
@@ -179,7 +179,7 @@ def _gaps(blocks: Blocks, options: Options) -> Iterator[Scenario]:
         gap = GAPS[name]
         # An alternative may refuse some of these values.
         values = blocks.samples_of(gap.field, _FEW) if gap.decides == "values" else []
-        for alternative in others(name):
+        for alternative in others_of(name):
             yield Scenario(Behaviour().replace({name: alternative}), (*steps, *values))
 
 
@@ -235,11 +235,6 @@ FAMILIES: Final = (
     Family("gaps", "each alternative of each gap, also after a lost response", _gaps),
     Family("two calls at once", "with `concurrent=True`: each pair of operations, stopped at each line", _at_once),
 )
-
-
-def others(gap: str) -> list[str]:
-    """Return the alternatives of a gap without its default."""
-    return list(GAPS[gap].alternatives)[1:]
 
 
 def _flat(blocks: Iterable[Block]) -> list[Step]:

@@ -139,8 +139,8 @@ def _simpler_steps(step: Step) -> Iterator[Step]:
         yield from _simpler_calls(step)
     elif isinstance(step, PlannedFault):
         # A sequence uses each fault once.
-        is_single = len(step.fault.parts) == 1
-        yield from _with_usual(step, {"at": "before_commit", "after": 0, **({"times": 1} if is_single else {})})
+        times = 1 if len(step.fault.parts) == 1 else step.times
+        yield from _with_usual(step, {"at": "before_commit", "after": 0, "times": times})
     elif isinstance(step, Together):
         yield from _with_usual(step, {"then": None})
     elif isinstance(step, Interrupt):

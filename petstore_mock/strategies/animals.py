@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.table import Field
     from petstore_mock.interface.violations import Violation
+    from petstore_mock.strategies.values import Strategies
 
     Documents = SearchStrategy[JsonObject]
 
@@ -84,7 +85,7 @@ def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
     """Draw invalid values for the body of createPet (§7): each breaks exactly one rule."""
     schema = schemas.schema(_BODY)
     properties = schemas.properties(_BODY)
-    wrong: dict[str, SearchStrategy[Any]] = {}
+    wrong: Strategies = {}
     for name, part in properties.items():
         wrong[name] = wrong_values(part)
     lacking: list[Documents] = []
@@ -116,7 +117,7 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     """
     valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})
     texts = st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
-    wrong: dict[str, SearchStrategy[Any]] = {}
+    wrong: Strategies = {}
     for name, part in schemas.parameters(_LISTS).items():
         twice = values(part).map(lambda value: [str(value)] * 2)
         wrong[name] = twice | wrong_values(part).map(str) | texts
@@ -138,7 +139,7 @@ def _breaking(
     return broken.map(lambda value: kind(value, violations(value)[0].rule))
 
 
-def _with_one(valid: Documents, wrong: Mapping[str, SearchStrategy[Any]], any_value: SearchStrategy[Any]) -> Documents:
+def _with_one(valid: Documents, wrong: Strategies, any_value: SearchStrategy[Any]) -> Documents:
     """Draw documents with one wrong or unknown member."""
     near: list[str] = []
     for name in wrong:

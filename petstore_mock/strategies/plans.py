@@ -31,6 +31,11 @@ SLOW_FAULTS: Final = tuple(chain.from_iterable(SLOW.values()))
 _TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 
 
+def others_of(gap: str) -> list[str]:
+    """Return the alternatives of a gap without its default."""
+    return list(GAPS[gap].alternatives)[1:]
+
+
 @guided
 def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behaviour]:
     """Draw behaviours that differ from the default in some gaps. They shrink to the default.
@@ -50,8 +55,7 @@ def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
     chosen = VARIED if vary is None else vary
     others: list[tuple[str, str]] = []
     for name in dict.fromkeys(chosen):
-        _, *alternatives = GAPS[one_of(name, GAPS, "gap")].alternatives
-        others += [(name, alternative) for alternative in alternatives]
+        others += [(name, alternative) for alternative in others_of(one_of(name, GAPS, "gap"))]
     if not others:
         return st.just(Behaviour())
     # A unique list of sampled_from() draws from the remaining items: removing one would change all later items, and

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from petstore_mock.checks.scenario import Step
     from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
+    from petstore_mock.strategies.values import Strategies
 
     Block = tuple[Step, ...]
 
@@ -107,10 +108,9 @@ class Blocks:
 
     def full(self, ask: Call) -> Call:
         """Return a call with a value of each argument that the client takes."""
-        rules, given = schemas_of(ask.row), {**ask.arguments}
-        for name in self._taken[ask.operation]:
-            given.setdefault(name, samples(rules[name])[0])
-        return replace(ask, arguments=given)
+        rules = schemas_of(ask.row)
+        given = {name: samples(rules[name])[0] for name in self._taken[ask.operation]}
+        return replace(ask, arguments={**given, **ask.arguments})
 
     def samples_of(self, field: str, most: int) -> list[Call]:
         """Return creates with the first sample values of a field."""
@@ -185,7 +185,7 @@ class Blocks:
     def arguments(self, row: Operation) -> SearchStrategy[Any]:
         """Draw the arguments of a call: mostly ids of known animals, and any values that the schema allows."""
         rules = schemas_of(row)
-        drawn: dict[str, SearchStrategy[Any]] = {}
+        drawn: Strategies = {}
         for name in self._taken[row.name]:
             drawn[name] = values(rules[name])
         if row.identifier is not None:

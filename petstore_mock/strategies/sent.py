@@ -30,7 +30,6 @@ _HINTS: Final = (
     # The obsolete forms of dates, which a client must accept (RFC 9110 §5.6.7).
     *("Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"),
 )
-_TELLING_STATUSES: Final = (429, 503)
 _CODINGS: Final = ("gzip-multi", "x-gzip", "deflate-zlib", "deflate-raw", "double", "gzip-cut")
 _GATEWAY: Final = "<html><body>Bad gateway</body></html>"
 
@@ -119,7 +118,7 @@ _QUICK["error bodies"] = _responses(_ERROR_BODIES)
 _QUICK["challenges"] = _responses(_CHALLENGES)
 _QUICK["hints when to send again"] = (
     *(kinds.rate_limited(None), kinds.rate_limited("2020-01-01")),
-    *(kinds.respond(status, headers={"Retry-After": hint}) for status, hint in product(_TELLING_STATUSES, _HINTS)),
+    *(kinds.respond(status, headers={"Retry-After": hint}) for status, hint in product((429, 503), _HINTS)),
 )
 # The usual libraries survive these.
 _QUICK["responses that HTTP allows"] = (

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import Json, JsonObject
 
     Schema = Mapping[str, Any]
+    Strategies = dict[str, SearchStrategy[Any]]  # by the name of a member or an argument
 
 # Small integers, the bounds of 32 and 64 bits, and the bounds of the integers that a float holds exactly.
 _INTEGERS: Final = (
@@ -165,8 +166,8 @@ def _near_arrays(schema: Schema) -> SearchStrategy[list[Any]]:
 
 def objects(schema: Schema) -> SearchStrategy[JsonObject]:
     """Draw objects that a schema allows, with and without each optional member."""
-    required: dict[str, SearchStrategy[Any]] = {}
-    optional: dict[str, SearchStrategy[Any]] = {}
+    required: Strategies = {}
+    optional: Strategies = {}
     for name, part in schema["properties"].items():
         members = required if name in schema.get("required", ()) else optional
         members[name] = values(part)
