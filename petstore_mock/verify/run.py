@@ -90,11 +90,8 @@ class Run:
     @property
     def never_served(self) -> bool:
         """Whether the run ended early and without a single 2xx or 404."""
-        return bool(self.stopped) and not self._has_served
-
-    @property
-    def _has_served(self) -> bool:
-        return not {404, *range(200, 300)}.isdisjoint(self._statuses)
+        served = {404, *range(200, 300)}
+        return bool(self.stopped) and served.isdisjoint(self._statuses)
 
     @property
     def _is_readable(self) -> bool:
@@ -123,7 +120,7 @@ class Run:
             return
         # A create is not retried, but others like it show whether it fails again.
         for _ in range(_RETRIES):
-            if seen.confirmed and not probe.operation.may_be_repeated:
+            if seen.confirmed and not seen.is_silent and not probe.operation.may_be_repeated:
                 seen = self._show(probe) or seen
         # What a wrong change left is no concern of the clauses about right ones.
         is_right = probe.expected.status == 0 or probe.operation.does.adds
@@ -187,8 +184,8 @@ class Run:
 
     def _retried(self, seen: Seen) -> Seen:
         """Send a failed request again, and return the last exchange."""
-        # Timeouts take long, and a service that never worked is not there.
-        retries = 1 if seen.is_silent or not self._has_served else _RETRIES
+        # Timeouts take long, and a service without any readable response is not there.
+        retries = 1 if seen.is_silent or not self._is_readable else _RETRIES
         for _ in range(retries):
             if seen.has_failed:
                 seen = self._send(seen.probe)

@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import cached_property
+from itertools import takewhile
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar
 
@@ -39,6 +40,7 @@ _SHOWN: Final = 300  # characters of a body in a report
 _MOST_OF_A_KIND: Final = 100
 
 _REQUIRED: Final = frozenset(schema(ANIMAL)["required"])
+_SEVERAL: Final = 3
 _BEYOND_INT64: Final = 10**19
 _LONGEST_NUMBER: Final = 100
 NO_JSON: Final = object()
@@ -354,6 +356,10 @@ class Seen:
         return f"{self.status}{where} {cut(body, _SHOWN)}".rstrip()
 
 
+def _has_failed(seen: Seen) -> bool:
+    return seen.has_failed
+
+
 def _is_error(document: object) -> bool:
     """Whether an object is no animal, and has none as a member."""
     if not is_object(document):
@@ -498,9 +504,14 @@ class History:
         return {seen.status for seen in valid}
 
     def fails_again(self, seen: Seen) -> bool:
-        """Whether the same request was sent several times and always failed. Only labels may differ."""
+        """Whether a failure is no accident: several tries of the request failed in a row, or several requests hung."""
+        if seen.is_silent:
+            return len([other for other in self.of(seen.operation) if other.is_silent]) > 1
         alike = [other for other in self.of(seen.operation) if other.template == seen.template]
-        return len(alike) > 1 and all(other.has_failed for other in alike)
+        # The failures in a row before this one, and those after it.
+        before = takewhile(_has_failed, reversed(alike[: alike.index(seen)]))
+        after = takewhile(_has_failed, alike[alike.index(seen) :])
+        return len([*before, *after]) >= _SEVERAL
 
     def is_known(self, pet_id: int, number: int) -> bool:
         """Whether an earlier response showed or created the animal."""
