@@ -157,7 +157,7 @@ class Watch:
     def threads_work(self) -> bool:
         """Whether a thread of the client works, and so may send requests."""
         threads = client_threads() - self._threads
-        frames = sys._current_frames() if threads else {}  # noqa: SLF001  # public by its documentation
+        frames = sys._current_frames() if threads else {}  # public by its documentation
         return any(not _is_idle(frames.get(thread.ident or 0)) for thread in threads)
 
     def _running(self) -> list[str]:

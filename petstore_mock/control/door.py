@@ -144,11 +144,11 @@ class Door(Handler):
             return 0
         return _LIMIT
 
-    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:  # noqa: ARG002
+    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         row = CONDITIONS[condition]
         return _refused(ProblemError(f"{row.message}: {detail}", row.status))
 
-    def failed(self, error: BaseException, request: ApiRequest) -> Response:  # noqa: ARG002
+    def failed(self, error: BaseException, request: ApiRequest) -> Response:
         _log.error("the control door failed", exc_info=error)
         detail = f"petstore-mock has a bug, please report it: {type(error).__name__}: {error}"
         return _refused(ProblemError(detail, 500))
@@ -160,7 +160,7 @@ class Door(Handler):
             return self._routed(request, left)
         except PetStoreMockError as error:
             return _refused(error)
-        except Exception as error:  # noqa: BLE001  # a bug must give a response and a log line
+        except Exception as error:  # a bug must give a response and a log line
             return self.failed(error, request)
 
     def _routed(self, request: ApiRequest, left: Event) -> Response | Stream:

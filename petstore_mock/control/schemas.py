@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, cast, get_args, get_origin
 from typing import get_type_hints as hints_of
 
 from petstore_mock.common.guards import is_array, is_object
@@ -42,6 +42,7 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
+_MAPPINGS: Final[tuple[object, ...]] = (dict, Mapping)
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")  # an argument in the path of a verb
 
 
@@ -86,7 +87,7 @@ def shape_of(verb: Verb) -> Shape:
 
 
 def _arguments_of(
-    parameters: Iterable[Parameter], hints: Mapping[str, Any]
+    parameters: Iterable[Parameter], hints: Mapping[str, object]
 ) -> tuple[dict[str, Added], dict[str, Schema], list[str]]:
     """Return the roles of the arguments that the door adds, the schemas of the others, and the required names."""
     added: dict[str, Added] = {}
@@ -128,13 +129,13 @@ def _result_of(verb: Verb, hint: object) -> Schema:
     return _object({verb.member: result}, [verb.member]) if verb.member else result
 
 
-def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
-    """Return the JSON Schema of a type. A TypedDict becomes a component."""
+def schema(hint: object) -> Schema:
+    """Return the JSON Schema of an annotation. A TypedDict becomes a component."""
     if hint in _PLAIN:
         return _PLAIN[hint]
     origin, parts = get_origin(hint), get_args(hint)
     if origin is None:
-        return _component(hint)
+        return _component(cast("type", hint))
     if origin is NotRequired:
         return schema(parts[0])
     if origin is Annotated:
@@ -142,12 +143,12 @@ def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
     return _generic(origin, parts)
 
 
-def _generic(origin: Any, parts: Sequence[Any]) -> Schema:  # noqa: ANN401  # a type, or a special form of typing
+def _generic(origin: object, parts: Sequence[object]) -> Schema:
     if origin is Literal:
         return {"type": "string", "enum": list(parts)}
     if origin is list:
         return {"type": "array", "items": schema(parts[0])}
-    if origin in {dict, Mapping}:
+    if origin in _MAPPINGS:
         return {"type": "object", "additionalProperties": schema(parts[1])}
     return {"anyOf": [schema(part) for part in parts]}
 

@@ -317,7 +317,7 @@ class FaultPlan:
             return handle.meets(exchange, random)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
+        except BaseException as error:  # pytest.fail() and sys.exit() would end the listener
             problem = PetStoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
             problem.__cause__ = error
             self._errors.append(problem)

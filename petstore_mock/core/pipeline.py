@@ -86,7 +86,7 @@ def failure(world: World, error: BaseException) -> Refusal:
 def _finished(world: World, exchange: Exchange, respond: Respond) -> Response | Deferred:
     try:
         response = respond(world, exchange)
-    except Exception as error:  # noqa: BLE001  # the client gets a response
+    except Exception as error:  # the client gets a response
         response = refused(world, exchange, failure(world, error))
     return _dress(world, exchange, response) if isinstance(response, Response) else response
 

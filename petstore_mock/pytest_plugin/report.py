@@ -48,7 +48,7 @@ def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config) -> N
         return
     try:
         text = _journal_and_files(report, run, run.home, config)
-    except Exception as error:  # noqa: BLE001  # a bug in this plugin must not hide the failure of the test
+    except Exception as error:  # a bug in this plugin must not hide the failure of the test
         text = f"the journal can't be shown because of a bug in petstore_mock: {type(error).__name__}: {error}"
     add_section(report, TITLE, text)
 
@@ -104,7 +104,7 @@ def _lines(run: Run, home: Home) -> Iterator[str]:
 def _why_no_requests(run: Run, home: Home) -> Iterator[str]:
     from petstore_mock.transport.no_proxy import PROXIES  # only a failure needs it
 
-    address = home.petstore._address  # noqa: SLF001  # internal
+    address = home.petstore._address  # internal
     if address is None or run.leaks:
         yield "no requests"
     else:

@@ -60,10 +60,10 @@ class Elsewhere:
         name = self._name
         if self._owners.get(name, owner) != owner and "api_key" not in self._options:
             name = f"{self._prefix}-{len(self._owners) + 1}"
-        self.world._begin(name, options)  # noqa: SLF001  # private to this package
+        self.world._begin(name, options)  # private to this package
         if start.get("seed") is not None:  # a reset must restore the animals of the session and of the test
             self.world.seed_many(start["seed"])
-            self.world._begin(name, {**options, "seed": self.world.pets})  # noqa: SLF001
+            self.world._begin(name, {**options, "seed": self.world.pets})
         former, self._name = self._name, name
         self._owners[name] = owner
         self.world.at_end = at_end

@@ -145,7 +145,7 @@ class RemoteJournal(Journal):
             if not is_met and left > 0:
                 return
             wait.found = self._waited(wait.asked, wait.times, wait.timeout)
-        except Exception as error:  # noqa: BLE001  # the task that waits raises it
+        except Exception as error:  # the task that waits raises it
             wait.error = error
         wait.is_over = True
         wait.wake()

@@ -311,7 +311,7 @@ class Example:
         """Return the client's lines that raised an unknown exception, or in which a call waits."""
         if outcome is not None and outcome.ended is not None:
             lost = next((client.player.ident for client in self._clients if client.player.is_lost), 0)
-            frame = sys._current_frames().get(lost)  # noqa: SLF001  # public by its documentation
+            frame = sys._current_frames().get(lost)  # public by its documentation
             return "".join(_own(traceback.extract_stack(frame)).format()).rstrip() if frame is not None else ""
         if outcome is None or outcome.error is None or outcome.kind is not None:
             return ""

@@ -243,7 +243,7 @@ class Server:
     def _accept(self, listening: Any) -> None:  # noqa: ANN401  # typeshed hides its method
         try:
             while True:
-                descriptor, _ = listening._accept()  # noqa: SLF001  # as socket.accept() does
+                descriptor, _ = listening._accept()  # as socket.accept() does
                 sock = self._new_socket(fileno=descriptor)
                 self._sockets.add(sock)
                 sock.settimeout(0)
