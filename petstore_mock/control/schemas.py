@@ -42,7 +42,6 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
-_MAPPINGS: Final[tuple[object, ...]] = (dict, Mapping)
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")  # an argument in the path of a verb
 
 
@@ -148,9 +147,9 @@ def _generic(origin: object, parts: Sequence[object]) -> Schema:
         return {"type": "string", "enum": list(parts)}
     if origin is list:
         return {"type": "array", "items": schema(parts[0])}
-    if origin in _MAPPINGS:
+    if origin is dict or origin is Mapping:
         return {"type": "object", "additionalProperties": schema(parts[1])}
-    return {"anyOf": [schema(part) for part in parts]}
+    return {"anyOf": [*map(schema, parts)]}
 
 
 def _annotated(base: object, more: Keywords) -> Schema:
