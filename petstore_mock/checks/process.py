@@ -98,7 +98,7 @@ def connections_are_closed(seen: Observation) -> Mistake | None:
 )
 def nothing_runs_on(seen: Observation) -> Mistake | None:
     process = seen.process or Process()
-    remains = {"threads or tasks left": process.left, **process.remains}
+    remains = {**process.remains, "threads or tasks left": process.left}
     for rule, left in remains.items():
         if left:
             return Mistake(rule, left=", ".join(left[:3]))

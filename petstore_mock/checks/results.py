@@ -68,7 +68,7 @@ _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither
 _INTERIM: Final = kinds.interim(100).kind
 _UNKNOWN_CHARSET: Final = "x-unknown"
 _READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
-_TELLING_FIELDS: Final = ("Retry-After", "Location", "WWW-Authenticate")
+_TELLING_FIELDS: Final = ("Retry-After", "Location", "WWW-Authenticate", "Content-Type")
 HELD: Final = "event loop held"
 UNREAD: Final = "unknown exception"
 """The rule of a finding that is a bug, or an exception that ``classify`` must read."""

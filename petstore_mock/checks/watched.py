@@ -409,7 +409,7 @@ class WatchedClient:
             return
         self._skip()
         client = self.client
-        closed = any(end is not None for end in (client.closing, client.closing_again, client.leaving))
+        closed = any(end is not None for end in (client.closing, client.leaving))
         del client  # the close must let go of it
         self._results.clear()
         try:

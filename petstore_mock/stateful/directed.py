@@ -112,7 +112,11 @@ def slow_faults(options: Options) -> Iterable[Fault]:
 
 def quick_faults(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     for faults in quick_subjects(options).values():
-        yield Scenario(steps=(_MANY, *_flat(blocks.meetings(faults))))
+        steps: list[Step] = [_MANY]
+        for fault, ask in blocks.meetings(faults):
+            # A client that read the response may have left a part of it for the next call.
+            steps += [fault, ask, *[ask] * fault.fault.row.readable]
+        yield Scenario(steps=tuple(steps))
 
 
 def _outages(blocks: Blocks, options: Options) -> Iterator[Scenario]:
@@ -149,7 +153,8 @@ def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 
 def _redirections(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     if options.chosen_faults is None:
-        yield Scenario(steps=(SEVERAL, *_flat(blocks.redirections())))
+        # A client may have stored the redirection of another operation.
+        yield Scenario(steps=(SEVERAL, *_flat(blocks.redirections()), *map(blocks.full, blocks.plain)))
 
 
 # Surroundings, gaps, and two calls at once

@@ -64,7 +64,16 @@ _AGAIN: Final = 8  # plays of the final scenario, if not every play fails
 _FEW_AGAIN: Final = 3
 # A busy computer, another thread, or the first use of a library may cause one of these once.
 _SHOW_EACH_TIME: Final = frozenset(
-    {HELD, LATE, "temporary files left", "descriptors left", "client left alive", "memory grows", "error lost"}
+    {
+        HELD,
+        LATE,
+        "threads or tasks left",
+        "temporary files left",
+        "descriptors left",
+        "client left alive",
+        "memory grows",
+        "error lost",
+    }
 )
 _QUICK: Final = 0.3  # seconds: limits of a call while a bug is shrunk that waits
 

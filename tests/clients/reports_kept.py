@@ -251,12 +251,10 @@ def _parsed_charset(answer: Answer) -> str:
 
 
 def _decoded(answer: Answer, charset: str) -> bytes:
-    try:
-        return answer.body.decode(charset, "replace").encode()
-    except LookupError:
-        if charset.startswith("x-"):
-            return answer.body
-        raise
+    # Python's own codecs would accept the quotation marks.
+    if charset.startswith('"'):
+        raise LookupError(f"unknown encoding: {charset}")
+    return answer.body if charset.startswith("x-") else answer.body.decode(charset, "replace").encode()
 
 
 # Looks up the charset with its quotation marks (jetty/jetty.project#1914).

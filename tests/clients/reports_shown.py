@@ -74,7 +74,7 @@ class PingsAfterClose(HttpClientPets):
             other.ask("GET", "/pets?limit=1")
 
     def wait(self) -> None:
-        time.sleep(0.3)
+        time.sleep(1)
 
     def close(self) -> None:
         self.is_closed.set()
@@ -85,7 +85,7 @@ class PingsUntilClose(PingsAfterClose):
     """Correct: its close ends the thread."""
 
     def wait(self) -> None:
-        self.is_closed.wait(0.3)
+        self.is_closed.wait(1)
 
     def close(self) -> None:
         super().close()
