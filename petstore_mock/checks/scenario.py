@@ -260,8 +260,7 @@ def _fault(data: object) -> PlannedFault:
 def _together(data: object) -> Together:
     members = _fields_of(Together, data, "two calls")
     then = None if members.get("then") is None else _place_in(members, "then")
-    calls = _call_in(members, "first"), _call_in(members, "second")
-    return Together(*calls, _place_in(members, "hold"), then)
+    return Together(_call_in(members, "first"), _call_in(members, "second"), _place_in(members, "hold"), then)
 
 
 def _interrupt(data: object) -> Interrupt:

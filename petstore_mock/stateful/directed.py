@@ -112,11 +112,9 @@ def slow_faults(options: Options) -> Iterable[Fault]:
 
 def quick_faults(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     for faults in quick_subjects(options).values():
-        steps: list[Step] = [_MANY]
-        for fault, ask in blocks.meetings(faults):
-            # A client that read the response may have left a part of it for the next call.
-            steps += [fault, ask, *[ask] * fault.fault.row.readable]
-        yield Scenario(steps=tuple(steps))
+        # A client that read the response may have left a part of it for the next call.
+        steps = _flat((fault, ask, *[ask] * fault.fault.row.readable) for fault, ask in blocks.meetings(faults))
+        yield Scenario(steps=(_MANY, *steps))
 
 
 def _outages(blocks: Blocks, options: Options) -> Iterator[Scenario]:
