@@ -62,8 +62,10 @@ class RequestLog:
 
     def say(self, event: str, text: str, world: str) -> None:
         """Log an event of a world."""
-        record = json.dumps({"event": event, "world": world, "text": text})
-        self._add(record if self._as_json else f"{_clock(time())} [{world}] {text}")
+        line = f"{_clock(time())} [{world}] {text}"
+        if self._as_json:
+            line = json.dumps({"event": event, "world": world, "text": text})
+        self._add(line)
 
     def finish(self) -> str:
         """Write the rest, and return a sentence about lost lines, or an empty text."""

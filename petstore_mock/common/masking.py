@@ -133,8 +133,8 @@ def mask_text(text: str, keys: Iterable[str] = (), *, shortest: int = RECOGNISAB
     done = 0
     for key in find_keys(text, keys, shortest=shortest):
         has_tail = tail and not key.is_cut
-        parts.append(text[done : key.begin])
-        parts.append(mask(key.key) if has_tail else _STARS)
+        shown = mask(key.key) if has_tail else _STARS
+        parts += [text[done : key.begin], shown]
         done = key.end
     return "".join([*parts, text[done:]]) if done else text
 

@@ -10,7 +10,7 @@ import difflib
 import re
 from functools import cache, wraps
 from inspect import Parameter, signature
-from itertools import filterfalse, product, starmap
+from itertools import product, starmap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
@@ -416,11 +416,7 @@ def of_module(module: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
 
 
 def _public_names(names: Iterable[str]) -> list[str]:
-    return sorted(filterfalse(_is_private, names))
-
-
-def _is_private(name: str) -> bool:
-    return name.startswith("_")
+    return sorted(name for name in names if not name.startswith("_"))
 
 
 def _offer(name: str, known: Iterable[str], shown: Iterable[str]) -> str:

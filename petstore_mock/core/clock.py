@@ -24,7 +24,8 @@ class Clock(Stays):
         self._change = change  # applies a change, if any, and returns the state
 
     def __repr__(self) -> str:
-        return f"<Clock {'frozen at' if self.frozen else 'running, now'} {self.moment.isoformat()}>"
+        state = "frozen at" if self.frozen else "running, now"
+        return f"<Clock {state} {self.moment.isoformat()}>"
 
     def now(self) -> float:
         """Return the fake's time in seconds since 1970."""

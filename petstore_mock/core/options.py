@@ -580,7 +580,9 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
     """Return the starting state of a world with the given options. ``keys`` are its keys if ``api_key`` is None."""
     values = checked(given, "world")
     api_key = values.pop("api_key")
-    return Start(keys=keys if api_key is None else (api_key,), **values)
+    if api_key is not None:
+        keys = (api_key,)
+    return Start(keys=keys, **values)
 
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:

@@ -307,7 +307,8 @@ def _path_hint(path: str) -> str:
 
 def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
     """Check the coding, the media type and the size of a body. Return a refusal, or None if they are allowed."""
-    if coding := request.fields.coding:
+    coding = request.fields.coding
+    if coding:
         return Refusal("content_coding", detail=f"got Content-Encoding {coding[:80]!r}")
     condition = rules.policies.media_type
     if condition is not None and not request.fields.is_json:

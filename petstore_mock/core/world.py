@@ -268,8 +268,8 @@ class World:
     def _restore(self, snapshot: Snapshot) -> None:
         self.store = snapshot.store.copy()
         for name in self.keys:
-            former = Key(name, revoked="" if name in self._start_keys else "revoked_key")
-            self.keys[name] = snapshot.keys.get(name, former)
+            revoked = "" if name in self._start_keys else "revoked_key"
+            self.keys[name] = snapshot.keys.get(name, Key(name, revoked=revoked))
         self.release()
 
     # Keys (§5). The caller holds the lock.
@@ -293,13 +293,9 @@ class World:
         self.keys[name] = Key(name, expires)
         self.host.hold(name, self)
         if len(self.keys) > _KEPT_KEYS:
-            self._retire_oldest_revoked()
-
-    def _retire_oldest_revoked(self) -> None:
-        for key in self.keys.values():
-            if key.revoked:
-                self._retire(key.name)
-                return
+            revoked = [key.name for key in self.keys.values() if key.revoked]
+            for oldest in revoked[:1]:
+                self._retire(oldest)
 
     def _retire(self, name: str) -> None:
         del self.keys[name]

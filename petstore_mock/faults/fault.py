@@ -178,8 +178,9 @@ class Fault:
 
     def to_data(self) -> Json:
         """Return the shortest JSON value that :func:`coerce` reads: only the status, if that is enough."""
-        if self.row.responds and self == _of_status(self.status or 0):
-            return self.status
+        status = self.status
+        if self.row.responds and status is not None and self == _of_status(status):
+            return status
         data: JsonObject = {"kind": self.kind, **self.arguments}
         if isinstance(data.get("body"), bytes):
             try:

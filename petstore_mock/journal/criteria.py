@@ -286,7 +286,8 @@ def _json(exchange: Exchange, _: object = None) -> Json:
     try:
         return exchange.json()
     except ValueError:
-        raise ValueError("the body was not JSON" if exchange.body else "the body was empty") from None
+        problem = "not JSON" if exchange.body else "empty"
+        raise ValueError(f"the body was {problem}") from None
 
 
 def _query(exchange: Exchange, _: object = None) -> JsonObject:

@@ -284,8 +284,8 @@ class Journal(Stays):
         """Return the message of an assertion: the claim, the requests that match, and the near misses."""
         lines = [f"{claim}; matching requests: {count} of {self.total}"]
         if shown:
-            lines.append("the journal keeps these:" if self.evicted else "these match:")
-            lines += [f"  {text}" for text in request_lines(shown[-2 * _SHOWN :])]
+            title = "the journal keeps these:" if self.evicted else "these match:"
+            lines += [title, *(f"  {text}" for text in request_lines(shown[-2 * _SHOWN :]))]
         if nearest:
             lines += self._near_misses(asked, has_matches=count > 0)
         return mask_text("\n".join(lines), self._keys())

@@ -74,13 +74,8 @@ def preformatted(text: str) -> str:
     return f'<pre tabindex="0">{escape(lines)}</pre>'
 
 
-def exchange_table(exchanges: Sequence[Exchange], *, newest_first: bool = True) -> str:
-    """Return the table of exchanges; three or more quiet ones in a row are folded."""
-    return "".join(table_parts(exchanges, newest_first=newest_first))
-
-
 def table_parts(exchanges: Sequence[Exchange], *, newest_first: bool = True) -> Iterator[str]:
-    """Yield the parts of the table."""
+    """Yield the parts of the table of exchanges; three or more quiet ones in a row are folded."""
     if not exchanges:
         yield "<p>No request arrived.</p>"
         return

@@ -110,7 +110,8 @@ class PetStore(Stays):
         """The clock of the fake."""
 
         def change(**change: Json) -> Json:
-            return self._do(state.change_clock if change else state.show_clock, change)
+            verb = state.change_clock if change else state.show_clock
+            return self._do(verb, change)
 
         return Clock(change)
 

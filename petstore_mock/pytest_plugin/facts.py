@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petstore_mock.common.values import JsonObject
 
 
 @dataclass
@@ -33,11 +26,3 @@ class Facts:
         values = getattr(self, name)
         if value not in values:
             values.append(value)
-
-    def as_data(self) -> JsonObject:
-        """Return a copy as JSON values."""
-        return deepcopy(vars(self))
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Facts:
-        return cls(**data)

@@ -32,7 +32,7 @@ class Ledger:
     def add(self, record: JsonObject) -> None:
         """Add the record of a report. A later record of the same test and variant replaces its facts."""
         variant = Variant(*record["variant"])
-        self.facts.setdefault(record["test"], {})[variant] = Facts.of(record["facts"])
+        self.facts.setdefault(record["test"], {})[variant] = Facts(**record["facts"])
         if record["facts"]["flaky"]:
             self.flaky[variant.kind].add(record["test"])
         for owner, request in record["leaks"]:
@@ -64,10 +64,6 @@ class Ledger:
                 for fact in facts_of(facts):
                     tests.setdefault(fact, set()).add(test)
         return {fact: sorted(tests[fact]) for fact in sorted(tests)}
-
-    def multiplied(self) -> list[str]:
-        """Return the tests with variants."""
-        return self.tests_under_any("multiplied")
 
     def under_mutant(self, fact: FactName, mutant: str) -> list[str]:
         """Return the tests that have a fact under a mutant and pass without the mutant."""

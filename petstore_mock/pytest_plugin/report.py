@@ -158,13 +158,13 @@ def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
 
 
 def _page(run: Run, reasons: Sequence[str], worlds: Mapping[str, list[Exchange]], journal: str) -> str:
-    from petstore_mock.journal.table import exchange_table, page, preformatted, quoted  # as above
+    from petstore_mock.journal.table import page, preformatted, quoted, table_parts  # as above
 
     first, *others = reasons
     parts = [f"<h1>{quoted(first)}</h1>", *(f"<p>{quoted(reason)}</p>" for reason in others)]
     parts.append(f'<p class="faint">{quoted(run.item.nodeid)}</p>')
     for name, exchanges in worlds.items():
-        parts += [f"<h2>{name}</h2>", exchange_table(exchanges, newest_first=False)]
+        parts += [f"<h2>{name}</h2>", "".join(table_parts(exchanges, newest_first=False))]
     parts += ["<h2>Journal</h2>", preformatted(journal), "<h2>Traceback</h2>", *map(preformatted, run.tracebacks)]
     return page(run.item.nodeid, parts)
 

@@ -6,6 +6,7 @@ import linecache
 import sys
 import warnings
 from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -178,9 +179,8 @@ class Run:
         # The mark xfail changes the outcome, but the ledger needs the result of the test itself.
         is_marked = hasattr(report, "wasxfail")
         # A strict xfail that passes is a failure without an exception.
-        has_failed = report.failed and error is not None
-        is_expected_failure = report.skipped and is_marked
-        if (has_failed or is_expected_failure) and not self._is_excused(error):
+        fails = is_marked if report.skipped else report.failed and error is not None
+        if fails and not self._is_excused(error):
             self.facts.failed = True
         if not report.passed or is_marked:
             self.facts.passed = False
@@ -188,7 +188,7 @@ class Run:
         return {
             "test": self.test,
             "variant": [*self.variant],
-            "facts": self.facts.as_data(),
+            "facts": deepcopy(vars(self.facts)),
             "leaks": [[leak["world"], leak["request"]] for leak in leaks],
         }
 

@@ -27,7 +27,8 @@ _SHOWN: Final = 80  # characters of a setting in the header
 
 def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     """Return the text of a setting (or an empty text), its source, and the folder for a relative path."""
-    if text := text_of(name):
+    text = text_of(name)
+    if text:
         return text, f"the environment variable {variable_of(name)}", config.invocation_params.dir
     source = f"the setting petstore_{name}"
     try:

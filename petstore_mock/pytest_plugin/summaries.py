@@ -63,7 +63,7 @@ def _measured(whole: Collection[object], part: Collection[object], what: str) ->
 
 def _alone(ledger: Ledger) -> list[str]:
     title = 'No variants: unittest methods, and tests not naming petstore (add @pytest.mark.usefixtures("petstore")):'
-    return _block(title, sorted(ledger.facts.keys() - ledger.multiplied()))
+    return _block(title, sorted(ledger.facts.keys() - ledger.tests_under_any("multiplied")))
 
 
 def leaks(ledger: Ledger, *, fails: bool) -> Summary:
@@ -102,7 +102,7 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
     """List the gaps of the interface on which the client relies."""
     from petstore_mock.interface.gaps import GAPS, VARIED  # most runs do not need it
 
-    explored = ledger.multiplied()
+    explored = ledger.tests_under_any("multiplied")
     broken = sorted({*explored} & {*ledger.tests("failed")})
     flaky = sorted(ledger.flaky["gap"].difference(broken))
     sound = {*explored}.difference(broken, flaky)

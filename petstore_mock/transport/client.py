@@ -151,7 +151,8 @@ class _Reading:
         """Return what is wrong with the response so far. ``syntax`` is the problem of the parser."""
         if self._status == _SWITCHING_PROTOCOLS:
             return "the service switched protocols, but the request has no Upgrade"
-        if self.is_whole and (syntax or self.has_more):
+        has_surplus = syntax or self.has_more
+        if self.is_whole and has_surplus:
             return f"more bytes arrived than the {len(self._body)} bytes of the body"
         if not self._status and self._size > _MOST_HEAD:
             return f"the head does not end within {self._size} bytes"

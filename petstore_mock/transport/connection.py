@@ -266,7 +266,8 @@ class Connection(asyncio.Protocol):
         waits = head.expects and has_only_head
         # A client that waits for 100 Continue may declare a short body.
         is_long = max(head.length, self._reader.size) > UNASKED_BODY
-        if (is_long or waits) and self._must_stay_unread(head):
+        must_ask = is_long or waits
+        if must_ask and self._must_stay_unread(head):
             # Closing the connection drains the body.
             self._last = True
             return self._request(head, b"", oversized=is_long)
@@ -291,6 +292,7 @@ class Connection(asyncio.Protocol):
 
     def _request(self, head: RequestHead, body: bytes, *, oversized: bool = False) -> ApiRequest:
         """Return the request with the current number."""
+        version = "HTTP/1.1" if head.modern else "HTTP/1.0"
         return ApiRequest(
             head.method,
             head.target,
@@ -299,7 +301,7 @@ class Connection(asyncio.Protocol):
             self.number,
             self._exchange,
             self._started,
-            "HTTP/1.1" if head.modern else "HTTP/1.0",
+            version,
             oversized=oversized,
         )
 

@@ -137,7 +137,9 @@ class Waiting:
 
     def malformed_chunk(self, response: Response) -> None:
         wire, body = self._framed(response, chunked=True)
-        self._cut("malformed chunk", wire + b"no-chunk-size\r\n" + body if body else wire)
+        if body:
+            wire += b"no-chunk-size\r\n" + body
+        self._cut("malformed chunk", wire)
 
     def dribble(self, response: Response, rate: float) -> None:
         connection = self._connection
@@ -145,7 +147,8 @@ class Waiting:
         wire, body = self._framed(response, closing=closes, chunked=None)
         connection.send(wire)
         self._sent = True
-        self._dribble(memoryview(body), rate, connection.finish if closes else connection.proceed)
+        go_on = connection.finish if closes else connection.proceed
+        self._dribble(memoryview(body), rate, go_on)
 
     def endless_body(self, response: Response) -> None:
         form = replace(response.wire_format, until_close=True)

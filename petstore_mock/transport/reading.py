@@ -132,15 +132,17 @@ class Reader:
         # Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
         buffer, checked = self.buffer, self._checked
         if not _TOKEN.match(buffer[:1]):
-            raise RequestError("malformed_request", _NO_TLS if buffer[:1] == TLS else _NO_METHOD)
+            problem = _NO_TLS if buffer[:1] == TLS else _NO_METHOD
+            raise RequestError("malformed_request", problem)
         if _LINE_FAULT.search(buffer, checked):
             raise RequestError("malformed_request", "expected lines that end in CRLF, without NUL")
         if not self._has_line:
             end = buffer.find(b"\r\n", max(0, checked - 1))
             self._has_line = end >= 0
-            check_line(end if self._has_line else len(buffer))
             if self._has_line:
                 _read_line(bytes(buffer[:end]))
+            else:
+                check_line(len(buffer))
         if len(buffer) > HEAD_LIMIT:
             raise RequestError("header_too_large", f"expected at most {HEAD_LIMIT} bytes")
         self._checked = len(buffer)

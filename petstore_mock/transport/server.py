@@ -291,9 +291,9 @@ class Server:
                 await self._hang(sock, plan)
             sock.close()
             return
-        context = tls("" if plan is None else plan.kind)
+        kind = "" if plan is None else plan.kind
         options = {"ssl_handshake_timeout": _SHAKE_PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
-        await self._loop.connect_accepted_socket(connect, sock, ssl=context, **options)
+        await self._loop.connect_accepted_socket(connect, sock, ssl=tls(kind), **options)
 
     async def _peek(self, sock: socket.socket) -> bytes:
         """Return the first byte of a client without removing it; empty if the client closed."""

@@ -92,4 +92,5 @@ class EventFeed:
 @verb("GET", "events", media_type=EVENT_STREAM)
 def follow_events(worlds: Worlds, name: WorldName | None = None) -> EventFeed:
     """Stream the requests and changes of this world: made, reset, cleared, ended. At the root, those of all worlds."""
-    return EventFeed(worlds, None if name is None else worlds.find(name))
+    only = None if name is None else worlds.find(name)
+    return EventFeed(worlds, only)

@@ -139,7 +139,8 @@ def assert_requests(
     where: Criteria | None = None,
 ) -> AssertedData:
     """Assert that the journal has exactly the given number of matching requests; without a number, at least one."""
-    passed, message, _ = world.journal.judge(Asked(where or {}, operation), count if times is None else times)
+    wanted = count if times is None else times
+    passed, message, _ = world.journal.judge(Asked(where or {}, operation), wanted)
     return {"passed": passed, "message": message}
 
 

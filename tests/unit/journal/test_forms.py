@@ -13,7 +13,7 @@ from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.record import from_data, to_data
-from petstore_mock.journal.table import exchange_table, page
+from petstore_mock.journal.table import page, table_parts
 from petstore_mock.journal.text import add_note, error_of, journal_text, request_lines
 from tests.unit.journal.conftest import KEY, REX, exchange
 
@@ -95,7 +95,7 @@ def test_har_has_the_version_of_the_client_and_that_of_the_server(version: str) 
 def test_table_escapes_hostile_text(exchanges: list[Exchange]) -> None:
     quiet = [exchange(number=number) for number in range(1, 5)]
     made = exchange(target=f"/{HOSTILE}", body=HOSTILE.encode(), number=5, fields=[(b"X-Key", HOSTILE.encode("utf-8"))])
-    text = page("<title>", [exchange_table([*quiet, made]), exchange_table([*exchanges])])
+    text = page("<title>", ["".join(table_parts([*quiet, made])), "".join(table_parts([*exchanges]))])
     assert "<script" not in text
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -104,11 +104,11 @@ def test_table_escapes_hostile_text(exchanges: list[Exchange]) -> None:
     assert "no response: reset" in text
     assert "201 (truncated)" in text
     assert "5 requests without trouble: 1 to 5" in text
-    assert exchange_table([]) == "<p>No request arrived.</p>"
+    assert "".join(table_parts([])) == "<p>No request arrived.</p>"
 
 
 def test_rows_of_the_table_have_a_css_class_for_the_outcome(exchanges: list[Exchange]) -> None:
-    classes = re.findall(r'<tr class="(\w+)"', exchange_table([*exchanges]))
+    classes = re.findall(r'<tr class="(\w+)"', "".join(table_parts([*exchanges])))
     assert classes == ["fault", "lost", "refused", "quiet", "quiet"], "the newest first"
 
 
