@@ -148,7 +148,7 @@ class Run:
     def _reads_of(self, clause: str) -> int:
         """Return how often to read an animal. It may appear late (gap visibility)."""
         views = [seen for seen in self.checked if seen.probe.shows == clause]
-        was_seen = any(view.pets for view in views)
+        was_seen = any(view.is_about in {None, pet["id"]} for view in views for pet in view.pets)
         if was_seen or len(views) < 2 * _FEW:
             return _FEW
         return 1

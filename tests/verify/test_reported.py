@@ -213,3 +213,52 @@ def test_changed_text_says_what_should_have_stayed() -> None:
     with changed(change) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     assert "without normalization; got 201" in broken(verdict)["2-name-decomposed"]
+
+
+@pytest.mark.parametrize(
+    ("operations", "clause"),
+    [
+        ({"list", "get", "create"}, "5-missing-key"),
+        ({"get"}, "5-missing-key-get"),
+        ({"create"}, "5-missing-key-create"),
+    ],
+)
+def test_operations_that_look_at_no_key_are_one_finding(operations: set[str], clause: str) -> None:
+    keys: list[str] = []
+
+    def let_in(turn: Turn) -> None:
+        if turn.name in operations:
+            turn.environ["HTTP_AUTHORIZATION"] = f"Bearer {keys[0]}"
+
+    with changed(nothing, refuses=let_in) as (petstore, url):
+        keys.append(petstore.api_key)
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {clause}
+
+
+WRONG_WITHOUT_KEY = {
+    "limit=0": "5-key-first-list",
+    "status=no-such-value": "5-key-first-list",
+    "no-such-value": "5-key-first-get",
+    "absent": "5-key-first-get",
+    "no body": "5-key-first-create",
+    "no JSON": "5-key-first-create",
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_WITHOUT_KEY)
+def test_request_without_a_key_gets_401_whatever_else_is_wrong(wrong: str) -> None:
+    def refuse(turn: Turn) -> int | None:
+        last = str(turn.environ["PATH_INFO"]).rpartition("/")[2]
+        length = int(turn.environ.get("CONTENT_LENGTH") or 0)
+        is_wrong = {
+            "absent": turn.name == "get" and last.isdecimal() and int(last) > 1_000,
+            "no body": turn.name == "create" and length == 0,
+            "no JSON": turn.name == "create" and length > 0 and turn.sent is None,
+        }
+        is_refused = is_wrong.get(wrong, wrong in {turn.query, last})
+        return 400 if is_refused and "HTTP_AUTHORIZATION" not in turn.environ else None
+
+    with changed(nothing, refuses=refuse) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {WRONG_WITHOUT_KEY[wrong]}

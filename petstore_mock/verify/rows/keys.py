@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.interface.kinds import wrong_text
 from petstore_mock.interface.schemas import parameters
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import KEPT_OUT, UNKNOWN_KEY, Phase, request
+from petstore_mock.verify.probes import KEPT_OUT, UNKNOWN_KEY, Phase, limits_of, request
 from petstore_mock.verify.row import EVERY, LISTS, OF_REQUESTS, READS, SUCCESSES, About, Result, prefix
 from petstore_mock.verify.rows.checks import cache_of, is_refused
 
@@ -76,28 +76,33 @@ def _in_query(operation: Operation) -> Probe:
 
 
 def _is_kept_out(seen: Seen, history: History) -> Results:
-    """Check that a request gets 401. An operation that accepts a missing or any key is one finding."""
+    """Check that a request gets 401. Operations that accept the same wrong keys are one finding."""
     for result in is_refused(seen, history):
         # An operation that gives the same response to every request is a finding of its own.
         is_constant = seen.status in history.unserved(seen.operation)
         is_breach = not result.holds and not is_constant
-        cache = cache_of(seen)
+        cache, accepted = cache_of(seen), _accepted(history, seen.operation)
         if is_breach and cache:
             yield Result(holds=False, expected=f"{result.expected}{cache}", cause="a cache ignores keys")
-        elif is_breach and any(_is_let_in(seen, other, history) for other in history.of(seen.operation)):
-            sort = "unknown" if seen.probe.key else "missing"
-            yield result._replace(cause=f"{seen.operation.name} accepts a {sort} key")
+        elif is_breach and bool(seen.probe.key) in accepted:
+            asked = [one for one in EVERY if any(not seen.probe.has_key for seen in history.of(one))]
+            is_general = all(_accepted(history, one) == accepted for one in asked)
+            who = "every operation" if is_general else seen.operation.name
+            yield result._replace(cause=f"{who} accepts {sorted(accepted)}")
         else:
             yield result
 
 
-def _is_let_in(seen: Seen, other: Seen, history: History) -> bool:
-    """Whether the operation of a request accepts another one without a key, or with an unknown one."""
-    is_like = bool(other.probe.key) is bool(seen.probe.key)
+def _accepted(history: History, operation: Operation) -> set[bool]:
+    """Return the sorts of wrong keys that an operation accepts: False for none, True for an unknown one."""
     # An operation that lets a request in may have no such animal. A service that has no list either hides everything.
-    hides_all = any(one.status == 404 and one.pet_id == "" for one in history.exchanges)
-    is_in = other.is_success or (other.status == 404 and other.pet_id != "" and not hides_all)
-    return is_like and is_in and other.probe.key in {"", _UNKNOWN, *_WITHOUT_SCHEME}
+    hides_all = any(seen.status == 404 and seen.pet_id == "" for seen in history.exchanges)
+    accepted: set[bool] = set()
+    for seen in history.of(operation):
+        is_in = seen.is_success or (seen.status == 404 and seen.pet_id != "" and not hides_all)
+        if is_in and seen.probe.key in {"", _UNKNOWN, *_WITHOUT_SCHEME}:
+            accepted.add(bool(seen.probe.key))
+    return accepted
 
 
 def _accepts_key(seen: Seen, _history: History) -> Results:
@@ -163,9 +168,13 @@ def _wrong_requests(operation: Operation) -> Iterator[Probe]:
         text = wrong_text(parameters(operation)[parameter.name])
         if parameter is operation.identifier:
             yield _without_access(operation, "", text)
+            yield _without_access(operation, "", "{absent}")
         elif parameter.gap and parameter.where != "path":
             yield without.with_parameter(parameter, text)
+        if parameter is operation.limit:
+            yield without.with_parameter(parameter, limits_of(operation)[0] - 1)
     if operation.body is not None:
         yield replace(without, body="{}")
         yield replace(without, body="{")
+        yield replace(without, body="")
         yield replace(without, media_type="text/plain")

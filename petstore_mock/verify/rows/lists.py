@@ -237,7 +237,14 @@ def _selects(parameter: Parameter, seen: Seen, _history: History) -> Results:
     for wanted in seen.filters:
         if wanted.parameter is parameter:
             words = f"only animals {_selected(parameter)}"
-            yield Result(_selects_all(wanted, seen), words, f"{parameter.name} selects others")
+            yield Result(_selects_all(wanted, seen), words, _cause_of_others(parameter, seen))
+
+
+def _cause_of_others(parameter: Parameter, seen: Seen) -> str:
+    # A list that leaves out the field is wrong without a filter, too.
+    if all(parameter.filters_by not in pet for pet in seen.pets):
+        return f"{parameter.filters_by} differs"
+    return f"{parameter.name} selects others"
 
 
 def _is_alone(seen: Seen, parameter: Parameter) -> bool:
@@ -345,8 +352,8 @@ def _has_both(seen: Seen, history: History) -> Results:
             yield Result(holds=False, expected="a list, because the service accepts each parameter alone")
         return
     for wanted in seen.filters:
-        name = wanted.parameter.name
-        yield Result(_selects_all(wanted, seen), f"only animals that {name} selects", f"{name} selects others")
+        words = f"only animals that {wanted.parameter.name} selects"
+        yield Result(_selects_all(wanted, seen), words, _cause_of_others(wanted.parameter, seen))
     limit, there = seen.limit, len(history.standing(seen))
     if limit is not None and there:
         yield Result(seen.count <= limit, f"at most {limit} animals, not {seen.count}", _TOO_LONG)
