@@ -320,10 +320,8 @@ class Run:
     def _crashed(self) -> Counter[Probe]:
         """Return how often each probe got a 5xx, without those that got another response as well."""
         crashed = Counter(seen.template for seen in self.seen if seen.status >= 500)
-        for seen in self.seen:
-            if seen.status < 500:
-                crashed.pop(seen.template, None)
-        return crashed
+        worked = [seen.template for seen in self.seen if seen.status < 500]
+        return Counter({probe: count for probe, count in crashed.items() if probe not in worked})
 
     def _fails_often(self, probe: Probe) -> bool:
         """Whether the probe, which is sent again after a 5xx, or several like it got a 5xx."""
