@@ -66,6 +66,7 @@ generated: $(TEST)  ## write the static types and the generated parts of the doc
 	$(BIN)/python -m tools.plugin_settings
 	$(BIN)/python -m tools.node_types
 	$(BIN)/python -m tools.documents
+	$(BIN)/python -m tools.documents.corpus
 
 docs: $(DOCS)  ## build the site into build/site; warnings and broken references are errors
 	$(BIN)/python -m sphinx -E -W -n --keep-going -q -b dirhtml docs build/site

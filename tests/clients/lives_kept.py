@@ -353,13 +353,13 @@ class WritesACache(HttpClientPets):
 # Texts that look like something else
 
 
-# Takes a name such as ``1/2`` or ``1e5`` for a number.
 def _as_number(text: str) -> Any:
     left, slash, right = text.partition("/")
     is_fraction = slash and left.isdecimal() and right.isdecimal()
     return str(int(left) / int(right)) if is_fraction and int(right) else text
 
 
+# Takes a name such as 1/2 for a fraction.
 FractionsGuessed = reads(lambda pet: {**pet, "name": _as_number(pet["name"])})
 # Takes ``N/A`` for no name.
 NotAvailable = reads(lambda pet: {**pet, "name": "" if pet["name"] in {"N/A", "n/a", "-"} else pet["name"]})

@@ -28,6 +28,7 @@ from tests.live.stub import stub
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
 from tests.programs import PETSTORE_MOCK
 from tests.sentences import DIGEST, sentences
+from tests.stateful.corpora import CASES
 from tools.documents import corpus, demo
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tools.documents.parts import PARTS
@@ -360,6 +361,13 @@ def test_page_of_the_corpus_has_each_client_and_its_bug(page: str) -> None:
     """No test compares the third column: measuring the reports of the machine takes tens of minutes."""
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| ..", generated(corpus.page_of(page), "corpus"), re.MULTILINE)
     assert rows == [(one.__name__, corpus.bug_in_words(one.__name__)) for one in corpus.PAGES[page]]
+
+
+def test_the_corpus_has_a_page_for_each_client_that_the_machine_checks() -> None:
+    assert generated(corpus.SUMMARY, "corpus summary") == corpus.summary()
+    names = [one.__name__ for clients in corpus.PAGES.values() for one in clients]
+    assert len({*names}) == len(names)
+    assert {*CASES} <= {*names}
 
 
 def test_other_example_clients_have_each_operation() -> None:
