@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from petstore_mock.verify.clauses import CLAUSES
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "interface.md"
 # The digest of all sentences. Change the page only if the specification changes. Then put the new digest here.
@@ -201,10 +204,15 @@ def _named(rows: dict[str, dict[str, str]], section: str, text: str) -> str:
     return next((found for begin, found in rows.get(section, {}).items() if text.startswith(begin)), "")
 
 
+def _matching(name: str) -> list[str]:
+    """Return the clauses that a name stands for: ``2-visit-*`` stands for each clause whose id begins so."""
+    return [clause.id for clause in CLAUSES if fnmatchcase(clause.id, name)] if "*" in name else [name]
+
+
 def _passages() -> Iterator[Passage]:
     for section, text in sentences():
         names = _named(HELD, section, text).split()
-        clauses = tuple(name for name in names if name[0].isdigit())
+        clauses = tuple(clause for name in names if name[0].isdigit() for clause in _matching(name))
         gaps = tuple(name for name in names if not name[0].isdigit())
         yield Passage(section, text, clauses, gaps, _named(UNSEEN, section, text))
 

@@ -129,7 +129,7 @@ class Kind:
     odd: tuple[str, ...] = ()
     beyond: Beyond | None = None
     delicate: tuple[Delicate, ...] = ()
-    plain: Any = None
+    plain: Any = 1
     others: Callable[[Any, Schema], Iterable[Any]]
     slips: tuple[Slip, ...] = ()
     misshapen: tuple[Misshape, ...] = ()
@@ -265,7 +265,7 @@ def wrong_texts(rules: Schema) -> Mapping[str, str]:
     for name, part in parts(rules):
         for end, text in wrong_texts(part).items():
             # As for fields, the interface does not say whether null means that an optional member is absent.
-            if end != "null" or name == "item" or name in required:
+            if end != "null" or name in {"item", *required}:
                 texts[f"{name.lower()}-{end}"] = with_part(rules, name, text)
     return texts
 
@@ -650,7 +650,6 @@ _ROWS: Final = (
         wrong={"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"},
         odd=("9007199254740993",),
         beyond=Beyond(id="int64", words="int64, also beyond 2^53", holds=lambda number: number > 2**53),
-        plain=1,
         others=_other_numbers,
         slips=_INT64_SLIPS,
         misshapen=_AS_TEXT,
@@ -665,7 +664,6 @@ _ROWS: Final = (
         quick=_quick_number,
         phrase="an integer",
         wrong={"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true"},
-        plain=1,
         others=_other_numbers,
         misshapen=_AS_TEXT,
         read=read_integer,
@@ -680,7 +678,6 @@ _ROWS: Final = (
         phrase="a number",
         wrong={"type": '"1.5"', "null": "null", "boolean": "true"},
         odd=("0.1", "-2.5e-7", "123456789.125"),
-        plain=1,
         others=_other_numbers,
         slips=_NUMBER_SLIPS,
         misshapen=_AS_TEXT,

@@ -152,8 +152,7 @@ class Criteria:
                 yield f"{name}: {problem}"
                 continue
             if not meets(received, wanted):
-                words = "null" if wanted is None and name not in GENERAL else _show(name, wanted)
-                yield f"{name} was {_show(name, received)}, expected {words}"
+                yield f"{name} was {_show(name, received)}, expected {_show(name, wanted)}"
 
 
 def _received(exchange: Exchange, name: str, wanted: object) -> object:

@@ -174,10 +174,6 @@ def objects(schema: Schema) -> SearchStrategy[JsonObject]:
     return st.fixed_dictionaries(required, optional=optional)
 
 
-def _near_objects(schema: Schema) -> SearchStrategy[Any]:
-    return st.sampled_from([loads(text) for text in wrong_texts(schema).values()])
-
-
 _BOUNDS: Final = frozenset({"minimum", "maximum"})
 _ROWS: Final[dict[str, _Drawn]] = {}
 _ROWS["text"] = _Drawn(simple=_always(*_TEXTS), others=_texts)
@@ -191,7 +187,12 @@ _ROWS["date-time"] = _Drawn(simple=_always(*_MOMENTS), others=_moments, near=_ne
 _OF_ARRAYS: Final = frozenset({"items", "maxItems", "uniqueItems"})
 _ROWS["array"] = _Drawn(simple=_simple_arrays, others=_arrays, near=_near_arrays, handled=_OF_ARRAYS)
 _OF_OBJECTS: Final = frozenset({"properties", "required", "additionalProperties"})
-_ROWS["object"] = _Drawn(simple=lambda schema: [plain(schema)], others=objects, near=_near_objects, handled=_OF_OBJECTS)
+_ROWS["object"] = _Drawn(
+    simple=lambda schema: [plain(schema)],
+    others=objects,
+    near=lambda schema: st.sampled_from([loads(text) for text in wrong_texts(schema).values()]),
+    handled=_OF_OBJECTS,
+)
 # Keywords that describe a value, or that each value of the kind obeys.
 _DESCRIBING: Final = frozenset({"type", "format", "title", "description", "default", "examples"})
 if _ROWS.keys() != KINDS.keys():

@@ -6,7 +6,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.kinds import another
+from petstore_mock.interface.kinds import another, quick
 from petstore_mock.interface.schemas import are_right, is_valid, properties
 from petstore_mock.interface.strict_json import read_integer
 from petstore_mock.interface.table import ANIMAL, LABEL
@@ -136,12 +136,13 @@ def take_other_id(turn: Turn) -> None:
 
 
 def keep_refused(turn: Turn) -> None:
-    """Keep the label of a refused request, and the fields of its path: on its animal, or on a new one."""
+    """Keep the valid fields of a refused request: on its animal, or on a new one with its label."""
     values = values_of(turn)
-    kept = {parameter.sets: values[parameter.name] for parameter in turn.operation.setting}
-    label = turn.fields.get(LABEL)
-    if isinstance(label, str):
-        kept[LABEL] = label
+    set_fields = {one.sets: values[one.name] for one in turn.operation.setting if one.name in values}
+    given = {**set_fields, **turn.fields}
+    kept = {
+        name: given[name] for name, rules in properties(ANIMAL).items() if name in given and quick(rules)(given[name])
+    }
     if turn.former is not None:
         turn.animals.update(turn.former["id"], kept)
     elif turn.operation.does.adds and LABEL in kept:

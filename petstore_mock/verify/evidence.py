@@ -194,14 +194,14 @@ def _with_wrong_texts(gap: Gap) -> Iterator[Probe]:
 
 def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
     text = wrong_text(parameters(operation)[parameter.name])
-    if parameter.where == "path":
-        phase = Phase.KEYS if operation.commits else Phase.ODD_READS
-        # A service that reads a number in the text must not change an animal of somebody else.
-        pet_id = "{absent}" if operation.commits else "{known}"
-        in_path = {parameter.name: text}
-        return request(operation, pet_id, in_path=in_path, phase=phase, expected=OPEN, gap=parameter.gap)
-    plain = request(operation, phase=Phase.LISTS, expected=OPEN, gap=parameter.gap)
-    return plain.with_parameter(parameter, text)
+    in_path = {parameter.name: text} if parameter.where == "path" else {}
+    # A service that accepts the text must not change an animal of somebody else.
+    pet_id = "{made}" if operation.commits else "{known}"
+    phase = Phase.ODD_CHANGES if operation.commits else Phase.ODD_READS
+    probe = request(
+        operation, pet_id, in_path=in_path, without=parameter, phase=phase, expected=OPEN, gap=parameter.gap
+    )
+    return probe if in_path else probe.with_parameter(parameter, text)
 
 
 def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
@@ -212,8 +212,17 @@ def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     if seen.is_refusal:
         return next((name for name, value in instead.items() if value is None), None)
     others = {name: value for name, value in instead.items() if value is not None}
+    if parameter.sets:
+        return _of_set_field(parameter.sets, others, seen)
     choose = _of_limit if parameter is seen.operation.limit else _of_filter
     return choose(others, seen, history)
+
+
+def _of_set_field(field: str, values: Mapping[str, Any], seen: Seen) -> Choice:
+    if not seen.pets:
+        return None
+    shown = seen.pets[0].get(field)
+    return next((name for name, value in values.items() if value in [shown, ""]), "")
 
 
 def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Choice:

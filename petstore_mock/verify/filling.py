@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -171,18 +171,15 @@ class Filling:
         return text_of(ordered[len(ordered) // 2])
 
     def _later(self, operation: str, name: str) -> str:
-        """Return the text of a filter that selects most of the listed animals, but not the first one."""
+        """Return the text of a filter that selects listed animals, but not the first one."""
         parameter = OPERATIONS[operation].parameter(name)
         field = parameter.filters_by
-        counts: Counter[str] = Counter()
+        others = [{field: value} for value in self._values[field]]
         for value in self._values[field]:
             for item in value if is_array(value) else [value]:
                 wanted = Wanted(parameter, item)
-                if not wanted.selects(self._first):
-                    counts[text_of(item)] = sum(wanted.selects({field: other}) for other in self._values[field])
-        for text, count in counts.most_common(1):
-            if count:
-                return text
+                if any(map(wanted.selects, others)) and not wanted.selects(self._first):
+                    return text_of(item)
         return self._of_field(field, is_edge=parameter.says.is_ordered)
 
     def _references(self, name: str) -> list[object]:

@@ -160,11 +160,13 @@ def request(
     pet_id: str = "{known}",
     body: str | None = None,
     in_path: Mapping[str, str] = _NO_TEXTS,
+    without: Parameter | None = None,
     **attributes: Any,
 ) -> Probe:
     """Return a probe of an operation with its plain body.
 
-    ``pet_id`` identifies the animal if the path does. ``in_path`` replaces texts of parameters in the path.
+    ``pet_id`` identifies the animal if the path does. ``in_path`` replaces texts of parameters in the path. Parameters
+    that set a field have a sample, except ``without``.
     """
     texts = {one.name: _quoted(sample_text(one)) for one in operation.parameters_in("path")}
     if operation.identifier is not None:
@@ -172,7 +174,11 @@ def request(
     target = operation.path.format_map({**texts, **in_path})
     if body is None:
         body = "" if operation.body is None else as_text(plain(operation.body))
-    return Probe(operation=operation, target=target, body=body, **attributes)
+    probe = Probe(operation=operation, target=target, body=body, **attributes)
+    for parameter in operation.setting:
+        if parameter.where != "path" and parameter is not without:
+            probe = probe.with_parameter(parameter, sample_text(parameter))
+    return probe
 
 
 def sample_text(parameter: Parameter) -> str:

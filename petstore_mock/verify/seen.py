@@ -202,7 +202,8 @@ class Seen:
         """The fields that a success gives the animal: those in the body, and those of parameters."""
         fields = known_part(self.sent)
         for parameter in self.operation.setting:
-            fields[parameter.sets] = self._values[parameter.name]
+            if parameter.name in self._values:
+                fields[parameter.sets] = self._values[parameter.name]
         return fields
 
     @cached_property

@@ -181,6 +181,15 @@ GAP_ROW: Final = """\
         },
         *_OF_PARAMETERS,
     ),
+    "invalid_weight": (
+        "§7: Errors for a wrong X-Weight: not shown.",
+        "that the service refuses a wrong X-Weight, or that it ignores such a value",
+        {
+            "reject": Choice("Responds with 400.", _refuse),
+            "ignore": Choice("Keeps the weight.", _ignored),
+        },
+        *_OF_PARAMETERS,
+    ),
     "null_additions": (
         "§2: the optional fields have types; the interface does not say whether null means that a field is absent.",
         "that the service treats null like a missing field",
@@ -231,6 +240,17 @@ _OF_CATEGORY: Final = """\
                 sentence=Sentence("{section}", "categoryId: required, integer, int64"),
             ),
 """
+# Optional, and it sets a field: a request without it leaves the field as it was.
+_MEASURED: Final = """\
+            Parameter(
+                name="X-Weight",
+                relation="sets",
+                where="header",
+                field="weight",
+                gap="invalid_weight",
+                sentence=Sentence("4.901", "X-Weight: number, the measured weight"),
+            ),
+"""
 # Each text is a motto, so no gap decides about a malformed one.
 _OF_MOTTO: Final = """\
             Parameter(
@@ -278,6 +298,18 @@ OPERATION_ROWS: Final = "".join(
             "groomPet", "PATCH", "/pets/{petId}/look", "4.93", "changes", 200, "400, 401, 404", 'body="Look"', *_SHOWS
         ),
         _operation("calmPet", "POST", "/pets/{petId}/rest", "4.94", "changes", 204, "401, 404"),
+        _operation(
+            "weighPet",
+            "PATCH",
+            "/pets/{petId}/scale",
+            "4.901",
+            "changes",
+            200,
+            "400, 401, 404",
+            'body="Weighing"',
+            *_SHOWS,
+            own=_PET_ID.replace("{section}", "4.901") + _MEASURED,
+        ),
         _operation("newestPet", "GET", "/newest-pet", "4.95", "reads", 200, "401, 404", *_SHOWS),
         _operation(
             "adoptPet",
@@ -374,6 +406,13 @@ def calm_pet(call: Call) -> Response | Refusal:
     return changed(call, lambda pet: {**pet, "temper": "calm"}, shows=False)
 
 
+def weigh_pet(call: Call) -> Response | Refusal:
+    """Change the chip and the weight of the animal."""
+    weight = call.route.arguments.get("X-Weight")
+    measured = {} if weight is None else {"weight": weight}
+    return changed(call, lambda pet: {**pet, **(call.body or {}), **measured})
+
+
 def transfer_pet(call: Call) -> Response | Refusal:
     """Move the animal to the category in the path."""
     return changed(call, lambda pet: {**pet, "categoryId": call.route.arguments["categoryId"]})
@@ -416,6 +455,7 @@ EXECUTOR_ROWS: Final = "".join(
         "adoptPet": "adopt_pet",
         "shelterPets": "shelter_pets",
         "transferPet": "transfer_pet",
+        "weighPet": "weigh_pet",
         "sayingPets": "shelter_pets",
     }.items()
 )
@@ -427,6 +467,7 @@ TRANSFER: Final[dict[str, dict[str, Any]]] = {
     "until": {"description": "The last day", "type": ["string", "null"], "format": "date"},
 }
 OF_ONE_PET: Final = ("retirePet", "rehousePet", "groomPet", "calmPet")
+OF_A_SCALE: Final = ("weighPet",)
 OF_A_CATEGORY: Final = ("adoptPet", "shelterPets")
 OF_A_PET_AND_A_CATEGORY: Final = ("transferPet",)
 OF_A_MOTTO: Final = ("sayingPets",)

@@ -96,6 +96,16 @@ def test_new_gap_decides_about_a_wrong_value(petstore: World) -> None:
     assert len(ask(petstore, "GET", "/v1/pets?bornAfter=yesterday")[1]) == 1
 
 
+def test_none_in_a_criterion_stands_for_null_where_null_is_allowed(petstore: World) -> None:
+    pet = petstore.seed()
+    for member in ({}, {"until": None}, {"until": "2026-02-01"}):
+        ask(petstore, "PUT", f"/v1/shelters/1/guests/{pet['id']}", {"cause": "Too loud", **member})
+    petstore.journal.assert_called("transferPet", times=1, until=None)
+    petstore.journal.assert_called("transferPet", times=1, until="2026-02-01")
+    ask(petstore, "POST", "/v1/pets", COLOURED)
+    petstore.journal.assert_called("createPet", times=1, born=None)
+
+
 def test_new_field_is_accepted_and_validated(petstore: World) -> None:
     status, created, _ = ask(petstore, "POST", "/v1/pets", COLOURED)
     assert (status, created["colours"]) == (201, ["brown", "grey"])

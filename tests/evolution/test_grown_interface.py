@@ -171,6 +171,10 @@ def write_schemas(folder: Path) -> None:
     both = {"categoryId": rules["categoryId"], **pet_id}
     for operation in additions.OF_A_PET_AND_A_CATEGORY:
         write_schema(folder, f"{operation}.parameters", both, [*both], both)
+    weighed = {**pet_id, "X-Weight": rules["weight"]}
+    for operation in additions.OF_A_SCALE:
+        write_schema(folder, f"{operation}.parameters", weighed, ["petId"], weighed)
+    write_schema(folder, "Weighing", ["chip"], ["chip"], rules)
     for operation in additions.OF_A_MOTTO:
         write_schema(folder, f"{operation}.parameters", ["motto"], ["motto"], rules)
     write_schema(folder, "Transfer", additions.TRANSFER, ["cause"], additions.TRANSFER)

@@ -84,16 +84,8 @@ def _mistakes(body: bytes, kind: str) -> object:
         return "not JSON" if body else "no body", _has_json_syntax(body)
     mistakes: set[object] = set()
     for one in violations(schema(kind), value, "body"):
-        mistakes.add((one.path, one.rule, _form(one.value, _rules_at(kind, one.path))))
+        mistakes.add((one.path, one.rule, _form(one.value, one.rule)))
     return mistakes
-
-
-def _rules_at(kind: str, path: str) -> Mapping[str, Any]:
-    """Return the schema of a place in a body; empty for an unknown member."""
-    rules = schema(kind)
-    for step in path.split(".")[1:]:
-        rules = rules.get("properties", {}).get(step) or rules.get("items", {})
-    return rules
 
 
 def _has_json_syntax(body: bytes) -> bool:
@@ -105,14 +97,12 @@ def _has_json_syntax(body: bytes) -> bool:
     return True
 
 
-def _form(value: object, rules: Mapping[str, Any]) -> object:
-    """Return the form of a wrong value: its type, and for a text whether it is a word or has digits and signs."""
+def _form(value: object, rule: str) -> object:
+    """Return the form of a wrong value: its type, and for some texts their case, and where they have signs."""
     if not isinstance(value, str):
         return type(value)
-    if value.lower() in map(str.lower, rules.get("enum", ())):
-        return "the case of an allowed value"
-    if "format" in rules:
-        return "".join(sign for sign, _ in groupby(map(_sign, value)))
+    if rule in {"enum", "format"}:
+        return value.isupper(), "".join(sign for sign, _ in groupby(map(_sign, value)))
     return str
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.guards import is_object
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.gaps import OMITTED
-from petstore_mock.interface.schemas import properties, schema
+from petstore_mock.interface.schemas import properties, required_arguments, schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ABSENT, SUCCESS, Phase, largest, request, sends
@@ -84,10 +84,7 @@ def _of_keeping(operation: Operation) -> Rows:
     yield row
     if operation.body is None:
         return
-    has_label = LABEL in properties(operation.body)
-    if not has_label and not operation.setting:
-        return
-    shows_none = _has_no_refused if has_label else _has_no_refused_field
+    shows_none = _has_no_refused if LABEL in properties(operation.body) else _has_no_refused_field
     row = about.means("{section}-refused-not-kept", "{refused}", partial(shows_none, operation, words["what"]))
     row.needs = f"a {words['what']} that was refused with 400 or 401"
     row.operations = LISTS
@@ -167,13 +164,12 @@ def _has_no_refused(operation: Operation, what: str, seen: Seen, history: Histor
 
 
 def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: History) -> Results:
-    """Check that an animal has no field of a refused request, whose path set it."""
+    """Check that an animal has no field of a refused request."""
     refused, pet = _refused(operation, seen, history), seen.pet(seen.is_about)
     if not refused or pet is None:
         return
     former = history.former(pet["id"], refused[0].number) or pet
-    for name in [parameter.sets for parameter in operation.setting]:
-        value = refused[-1].sets[name]
+    for name, value in refused[-1].sets.items():
         was_there = is_same_value(name, former.get(name), value)
         is_kept = is_same_value(name, pet.get(name), value) and not was_there
         yield Result(not is_kept, f"{name} not to be {dumps(value)}, that of a refused {what}")
@@ -181,9 +177,10 @@ def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: 
 
 def _refused(operation: Operation, seen: Seen, history: History) -> list[Seen]:
     """Return the refused requests about the animal of a request; none if another one succeeded, and changed it."""
-    own = [one for one in history.of(operation) if one.number < seen.number and one.is_about == seen.is_about]
-    was_changed = any(one.is_success for one in own)
-    return [] if was_changed else [one for one in own if one.status in {400, 401}]
+    former = [one for one in history.exchanges if one.number < seen.number and one.is_about == seen.is_about]
+    if any(one.is_success and one.operation in CHANGES for one in former):
+        return []
+    return [one for one in former if one.operation is operation and one.status in {400, 401}]
 
 
 def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
@@ -225,8 +222,8 @@ def _of_left_out(operation: Operation) -> Clause:
 
 
 def _may_be_left_out(operation: Operation) -> list[str]:
-    setting = {parameter.sets for parameter in operation.setting}
-    names = [name for name in _OPTIONAL if name not in setting]
+    given = {*required_arguments(operation), *(parameter.sets for parameter in operation.setting)}
+    names = [name for name in _OPTIONAL if name not in given]
     if not operation.does.replaces:
         return names
     sent = properties(str(operation.body)).keys() - OMITTED.keys()

@@ -211,7 +211,7 @@ def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
 
 def _has_set(parameter: Parameter, seen: Seen, _history: History) -> Results:
     name = parameter.sets
-    if seen.probe.is_valid and seen.pets and is_pet(seen.document):
+    if name in seen.sets and seen.probe.is_valid and seen.pets and is_pet(seen.document):
         value = seen.sets[name]
         is_same = is_same_value(name, seen.pets[0].get(name), value)
         yield Result(is_same, f"{name} to be {dumps(value)}", f"{name} differs")

@@ -312,15 +312,15 @@ def _of_limit_with(operation: Operation, limit: Parameter, parameter: Parameter)
     # One animal: a service that applies the filter after the limit then finds none for most values.
     least, _, _ = limits_of(operation)
     page = request(operation, phase=Phase.LIST_EDGES).with_parameter(limit, least)
-    later = page.with_parameter(parameter, f"{{later:{operation.name}:{parameter.name}}}")
-    texts = _allowed(operation, parameter)
+    allowed = _allowed(operation, parameter)
+    texts = allowed or [f"{{later:{operation.name}:{parameter.name}}}"]
     for text in texts:
         row.send(page.with_parameter(parameter, text))
-    if not texts:
+    if not allowed:
         # Among the animals of the service, the first one may be in each list. A created animal has unusual values.
-        row.send(later, replace(later, phase=Phase.LAST_LISTS))
+        row.send(replace(page, phase=Phase.LAST_LISTS).with_parameter(parameter, texts[0]))
     page = request(operation, phase=Phase.LIST_EDGES).with_parameter(limit, _FEW)
-    row.send(page.with_parameter(parameter, (*texts, _sample(parameter))[0]))
+    row.send(page.with_parameter(parameter, texts[0]))
     are_given = changes.has_both(limit, parameter)
     without_limit = changes.when(are_given, changes.ignore(limit))
     row.mistake("{short}-and-{second}-unlimited", "ignores {name} if {other} is given", without_limit, OF_REQUESTS)

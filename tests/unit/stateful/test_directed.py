@@ -78,7 +78,7 @@ def test_each_operation_is_called_after_each_act_of_another_actor() -> None:
                 followed.setdefault(act, set()).add(step.operation)
     for act in ("switch", "close_connections", "revoke_key", "seed", "remove"):
         is_of_animals = act in {"seed", "remove"}
-        asked = {row.name for row in OPERATIONS.values() if not (is_of_animals and row.does.adds)}
+        asked = {row.name for row in OPERATIONS.values() if not (is_of_animals and row.commits)}
         assert followed[act] >= asked, act
 
 
