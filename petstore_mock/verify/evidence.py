@@ -204,9 +204,13 @@ def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
     return probe if in_path else probe.with_parameter(parameter, text)
 
 
+def _parameter_of(gap: Gap, operation: Operation) -> Parameter:
+    return next(one for one in operation.parameters if one.gap == gap.name)
+
+
 def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     """Compare a response with what each alternative makes of the invalid value of a parameter."""
-    parameter = next(one for one in seen.operation.parameters if one.gap == gap.name)
+    parameter = _parameter_of(gap, seen.operation)
     rules = parameters(seen.operation)[parameter.name]
     instead = {name: use(seen.text(parameter), rules) for name, use in gap.alternatives.items()}
     if seen.is_refusal:
