@@ -227,7 +227,7 @@ class Search:
         group = bug.finding.group
         if group in self._run.known:
             return False
-        self._found_at = self._found_at or monotonic()
+        began = monotonic()
         phase, self._run.phase = self._run.phase, "shrinking"
         report, self._run.report = self._run.report, CheckReport()
         try:
@@ -235,7 +235,9 @@ class Search:
         finally:
             self._run.report, self._run.phase = report, phase
         self._run.known.add(group)
+        # A finding that does not show again leaves the rest of the run its time.
         if confirmed is not None:
+            self._found_at = self._found_at or began
             self._bugs.append(confirmed)
             self._run.known.add(confirmed.finding.group)
         return True

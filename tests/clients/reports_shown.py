@@ -54,7 +54,7 @@ ErrorForEach = fails(lambda _, answer: ApiError(answer.status, answer.body))
 
 
 class PingsAfterClose(HttpClientPets):
-    """Has a thread that sends a request after the close (bybit-exchange/pybit#252)."""
+    """Has a thread that goes on sending requests after the close (bybit-exchange/pybit#252)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -69,12 +69,15 @@ class PingsAfterClose(HttpClientPets):
         return pet
 
     def ping(self) -> None:
-        self.wait()
-        with contextlib.closing(HttpClientPets(self.url, self.key)) as other, contextlib.suppress(Exception):
-            other.ask("GET", "/pets?limit=1")
+        for _ in range(10):
+            if self.is_over():
+                return
+            with contextlib.closing(HttpClientPets(self.url, self.key)) as other, contextlib.suppress(Exception):
+                other.ask("GET", "/pets?limit=1")
 
-    def wait(self) -> None:
-        time.sleep(1)
+    def is_over(self) -> bool:
+        time.sleep(0.3)
+        return False
 
     def close(self) -> None:
         self.is_closed.set()
@@ -84,8 +87,8 @@ class PingsAfterClose(HttpClientPets):
 class PingsUntilClose(PingsAfterClose):
     """Correct: its close ends the thread."""
 
-    def wait(self) -> None:
-        self.is_closed.wait(1)
+    def is_over(self) -> bool:
+        return self.is_closed.wait(0.3)
 
     def close(self) -> None:
         super().close()
