@@ -470,6 +470,16 @@ def test_gap_of_a_parameter_has_a_sentence_about_it() -> None:
 
 
 @each
+def test_alternatives_for_an_invalid_parameter_differ(operation: Operation) -> None:
+    for parameter in operation.parameters:
+        rules = parameters(operation)[parameter.name]
+        uses = GAPS[parameter.gap].alternatives.values() if parameter.gap else ()
+        texts = (wrong_text(rules), "-1", "0", "1000")
+        found = [[use(text, rules) if callable(use) else use for text in texts] for use in uses]
+        assert all(one not in found[:index] for index, one in enumerate(found)), parameter.gap
+
+
+@each
 def test_gap_decides_about_an_invalid_parameter_and_the_refusal_names_it(client: Client, operation: Operation) -> None:
     client.petstore.seed_many([animal(1), animal(2)])
     for parameter in operation.parameters:

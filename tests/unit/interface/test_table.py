@@ -27,6 +27,7 @@ from petstore_mock.interface.table import (
 )
 from petstore_mock.verify.mutants import MUTANTS
 from tests.client import JSON, Client
+from tests.clients.correct import HttpClientPets, LibraryPets
 
 # What a method may do (RFC 9110 §9.3).
 EFFECTS = {
@@ -166,3 +167,8 @@ def test_wrong_request_that_a_mutant_accepts_is_no_violation(name: str, body: by
     assert Client(petstore, "wsgi").send("POST", "/v1/pets", [*key, JSON], body).status == 201
     exchange = petstore.journal[-1]
     assert (exchange.mutant, exchange.violations, petstore.journal.violations) == (name, (), [])
+
+
+def test_correct_clients_of_the_corpus_have_each_operation() -> None:
+    for client in (HttpClientPets, LibraryPets):
+        assert [name for name, row in OPERATIONS.items() if not hasattr(client, row.client_method)] == []
