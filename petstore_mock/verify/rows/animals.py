@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.interface.schemas import are_right, is_valid, properties
+from petstore_mock.interface.kinds import wrong_text
+from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
 from petstore_mock.interface.table import LABEL
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import (
@@ -24,7 +25,7 @@ from petstore_mock.verify.row import BY_ID, CHANGES, EVERY, READS, REMOVES, SUCC
 from petstore_mock.verify.rows.checks import cause_of, is_refused, never_fails
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Operation, Parameter
@@ -49,7 +50,7 @@ def rows() -> Rows:
         if operation.identifier is not None:
             yield from _of_identifier(operation, operation.identifier)
     for operation in EVERY:
-        if operation.parameters:
+        if any(map(_may_be_wrong, parameters(operation).values())):
             yield _of_odd_values(operation)
 
 
@@ -174,7 +175,7 @@ def _is_asked_for(seen: Seen, _history: History) -> Results:
     is_valid_read = seen.probe.is_valid
     is_judged = is_valid_read or seen.probe.expected in {OPEN, ABSENT_OR_THERE}
     shows_one = is_object(document) and "id" in document
-    shows_several = not is_valid_read and is_array(document) and bool(document)
+    shows_several = seen.probe.expected == ABSENT_OR_THERE and is_array(document) and bool(document)
     if is_judged and seen.is_success and (shows_one or shows_several):
         words = f"the animal with id {seen.pet_id}" if is_valid_read else f'no animal for the text "{seen.pet_id}"'
         yield Result(is_object(document) and str(document["id"]) == seen.pet_id, words)
@@ -213,6 +214,11 @@ def _of_odd_values(operation: Operation) -> Clause:
     return row
 
 
+def _may_be_wrong(rules: Mapping[str, Any]) -> bool:
+    """Whether a text of a parameter can be wrong. Any text is right for a parameter that is free text."""
+    return wrong_text(rules) != ""
+
+
 def _has_wrong_text(turn: Turn) -> bool:
     """Whether a parameter has a wrong text. Other rows are about numbers."""
     given = {**turn.given, **turn.path}
@@ -221,6 +227,7 @@ def _has_wrong_text(turn: Turn) -> bool:
 
 
 def _never_fails(seen: Seen, history: History) -> Results:
-    """Check requests whose response the interface leaves open. Bodies are judged by other rows."""
-    if seen.probe.is_open and seen.probe.has_key and not seen.sent:
+    """Check requests whose response the interface leaves open. The row about successes judges odd bodies."""
+    is_odd_body = bool(seen.sent) and seen.has_right_texts
+    if seen.probe.is_open and seen.probe.has_key and not is_odd_body:
         yield from never_fails(seen, history)
