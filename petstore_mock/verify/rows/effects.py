@@ -166,9 +166,12 @@ def _has_no_refused(operation: Operation, what: str, seen: Seen, history: Histor
 def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: History) -> Results:
     """Check that an animal has no field of a refused request."""
     refused, pet = _refused(operation, seen, history), seen.pet(seen.is_about)
-    if not refused or pet is None:
+    if not refused or not is_pet(pet):
         return
     former = history.former(pet["id"], refused[0].number) or pet
+    # Another clause is about the form of an animal.
+    if not is_pet(former):
+        return
     for name, value in refused[-1].sets.items():
         was_there = is_same_value(name, former.get(name), value)
         is_kept = is_same_value(name, pet.get(name), value) and not was_there
