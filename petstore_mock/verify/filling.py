@@ -111,7 +111,9 @@ class Filling:
             SkippedError: no response showed a value.
         """
         turn, place = divmod(number, len(_ORDER))
-        label = f"Verify{_ORDER[place]}{_ORDER[turn % len(_ORDER)]}{self._run}"
+        # A grown interface has so many probes that two letters are not enough.
+        rest, second = divmod(turn, len(_ORDER))
+        label = f"Verify{_ORDER[place]}{_ORDER[second]}{'z' * rest}{self._run}"
 
         def value_of(match: re.Match[str]) -> str:
             return self._value(match[1], label)
