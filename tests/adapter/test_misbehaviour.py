@@ -149,8 +149,15 @@ def test_a_process_that_the_adapter_started_is_ended_and_reported(
 
 
 @POSIX_SIGNALS
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("is_replay", [False, True], ids=["run", "replay"])
+@pytest.mark.parametrize(
+    ("number", "is_replay"),
+    [
+        (signal.SIGINT, False),
+        (signal.SIGTERM, False),
+        (signal.SIGHUP, False),
+        pytest.param(signal.SIGINT, True, marks=pytest.mark.slow, id="replay"),
+    ],
+)
 def test_a_signal_leaves_no_process_over(
     check: Check, adapter: Adapter, tmp_path: Path, number: signal.Signals, is_replay: bool
 ) -> None:
