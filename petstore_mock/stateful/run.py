@@ -46,9 +46,6 @@ _PAUSES: Final = 12.0  # seconds of all such pauses, after which only the short 
 _BY_ITSELF: Final = 0.3  # seconds within which a background thread of the client is likely to send a request
 
 
-_Counts = dict[str, Counter[str]]
-
-
 @dataclass
 class Options:
     """Return a report of the run, or raise ClientBugError if the client has a bug.
@@ -210,8 +207,8 @@ class CheckReport:
     calls: int = 0
     seconds: float = 0.0
     waited: float = 0.0
-    answers: _Counts = field(default_factory=lambda: {name: Counter() for name in OPERATIONS})
-    gaps: _Counts = field(default_factory=_Counts)
+    answers: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in OPERATIONS})
+    gaps: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     faults: Counter[str] = field(default_factory=Counter[str])
     left_out: list[str] = field(default_factory=list[str])
     ignored: Counter[str] = field(default_factory=Counter[str])
