@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -188,6 +188,8 @@ class Blocks:
         drawn: Strategies = {}
         for name in self._taken[row.name]:
             drawn[name] = values(rules[name])
+        for parameter in row.parameters_in("path"):
+            drawn[parameter.name] = drawn[parameter.name].filter(partial(_can_be_sent, row, parameter.name))
         if row.identifier is not None:
             name = row.identifier.name
             known = [Pick("known", index) for index in range(4)]
@@ -201,7 +203,13 @@ def _odd_calls(ask: Call, names: Iterable[str], most: int | None = None) -> Iter
     rules = schemas_of(ask.row)
     for name in names:
         for value in samples(rules[name])[:most]:
-            yield replace(ask, arguments={**ask.arguments, name: value})
+            if _can_be_sent(ask.row, name, value):
+                yield replace(ask, arguments={**ask.arguments, name: value})
+
+
+def _can_be_sent(row: Operation, name: str, value: object) -> bool:
+    """Whether a request can have a value of an argument. An empty text in a path is another path."""
+    return value != "" or all(parameter.name != name for parameter in row.parameters_in("path"))
 
 
 def _sample_pets() -> list[JsonObject]:
