@@ -52,7 +52,8 @@ class Client:
 
     def request(self, operation: Any, given: dict[str, object]) -> object:
         texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
-        path = operation.path.format(**{one.name: quote(texts[one.name]) for one in operation.parameters_in("path")})
+        in_path = {one.name: quote(texts[one.name], safe="") for one in operation.parameters_in("path")}
+        path = operation.path.format(**in_path)
         query = {one.name: texts[one.name] for one in operation.parameters_in("query") if one.name in texts}
         fields = {one.name: texts[one.name] for one in operation.parameters_in("header") if one.name in texts}
         body = None
