@@ -174,9 +174,19 @@ def _is_excused(seen: Observation, place: int) -> bool:
     if name == "invalid_body":
         # A gap such as name_rule makes the service reject the very body that the caller passed.
         return call is not None and _json(exchange) == call.body
+    if _is_refused_by_gap(call, exchange):
+        return True
     if name.startswith("operation_removed"):
         return seen.shared or call is not None
     return name == "revoked_key"
+
+
+def _is_refused_by_gap(call: Call | None, exchange: Exchange) -> bool:
+    """Whether a gap may refuse the very parameters that the caller passed, because they set a field."""
+    if call is None or not call.row.setting or exchange.operation != call.operation:
+        return False
+    known = schemas.parameters(call.row).keys()
+    return exchange.query.keys() <= known and _difference(call, exchange) is None
 
 
 @check(

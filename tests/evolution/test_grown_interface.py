@@ -39,12 +39,8 @@ def test_each_room_follows_from_the_table(grown: Path) -> None:
     run_tests(grown, "looks.py")
 
 
-# The machine draws the category 0 for a path although a choice for the gap of categories refuses it.
-_DRAWS_REFUSED = pytest.mark.xfail(reason="the machine does not apply the rule of a field to a path that sets it")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("room", [pytest.param("machine", marks=_DRAWS_REFUSED), "verify"])
+@pytest.mark.parametrize("room", ["machine", "verify"])
 def test_room_knows_the_grown_table(grown: Path, room: str) -> None:
     file = f"looks_{room}.py"
     shutil.copy(Path(__file__).with_name(file), grown)
