@@ -62,7 +62,7 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     yield WrongBody("body-required", "The request body is required: an empty body", "")
 
 
-_LABEL_LENGTH: Final = 20
+_LABEL_LENGTH: Final = 20  # characters that stand for the placeholder of a label
 
 
 def odd_texts(rules: Mapping[str, Any]) -> Iterator[str]:

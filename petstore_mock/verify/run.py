@@ -19,7 +19,7 @@ from petstore_mock.transport.client import FailedError
 from petstore_mock.verify.clauses import CONTROLS, PROBES, read_backs
 from petstore_mock.verify.filling import Filling, SkippedError
 from petstore_mock.verify.probes import ELSEWHERE
-from petstore_mock.verify.seen import Seen, accepts_plain
+from petstore_mock.verify.seen import TRIES, Seen, accepts_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -37,8 +37,6 @@ _LONGEST_WAIT: Final = 60.0
 _FIRST_TIMEOUT: Final = 7.0
 # The limit for timeouts of an operation, similar requests with a 5xx, redirects, and reads of a created animal.
 _FEW: Final = 3
-# How often a failed request is sent again. One failure may be an outage.
-_RETRIES: Final = 2
 # The limit for all requests with a 5xx.
 _MANY: Final = 12
 _KEY_LOST: Final = "the service no longer accepts the key"
@@ -118,14 +116,19 @@ class Run:
         seen = self._show(probe)
         if seen is None:
             return
-        # A create is not retried, but others like it show whether it fails again.
-        for _ in range(_RETRIES):
-            if seen.confirmed and not seen.is_silent and not probe.operation.may_be_repeated:
-                seen = self._show(probe) or seen
+        if not probe.operation.may_be_repeated:
+            seen = self._tried_again(probe, seen)
         # What a wrong change left is no concern of the clauses about right ones.
         is_right = probe.expected.status == 0 or probe.operation.does.adds
         if is_right and seen.target_id is not None:
             self._read_back(seen, seen.target_id)
+
+    def _tried_again(self, probe: Probe, seen: Seen) -> Seen:
+        """Send others like a failed create, and return the last exchange. The create itself is not retried."""
+        for _ in range(TRIES - 1):
+            if seen.confirmed and not seen.is_silent:
+                seen = self._show(probe) or seen
+        return seen
 
     def _read_back(self, change: Seen, pet_id: int) -> None:
         """Send a reading of each clause about what a change left."""
@@ -185,7 +188,7 @@ class Run:
     def _retried(self, seen: Seen) -> Seen:
         """Send a failed request again, and return the last exchange."""
         # Timeouts take long, and a service without any readable response is not there.
-        retries = 1 if seen.is_silent or not self._is_readable else _RETRIES
+        retries = 1 if seen.is_silent or not self._is_readable else TRIES - 1
         for _ in range(retries):
             if seen.has_failed:
                 seen = self._send(seen.probe)
@@ -317,17 +320,17 @@ class Run:
         if self._end_at <= max(self._next, monotonic()):
             yield self._late
 
-    def _crashed(self) -> Counter[Probe]:
+    def _crashed(self) -> dict[Probe, int]:
         """Return how often each probe got a 5xx, without those that got another response as well."""
         crashed = Counter(seen.template for seen in self.seen if seen.status >= 500)
         worked = [seen.template for seen in self.seen if seen.status < 500]
-        return Counter({probe: count for probe, count in crashed.items() if probe not in worked})
+        return {probe: count for probe, count in crashed.items() if probe not in worked}
 
     def _fails_often(self, probe: Probe) -> bool:
         """Whether the probe, which is sent again after a 5xx, or several like it got a 5xx."""
         crashes = self._crashed()
         own = crashes.pop(probe.template or probe, 0)
-        return own > 2 * _RETRIES or len([other for other in crashes if other.is_like(probe)]) >= _FEW
+        return own > 2 * (TRIES - 1) or len([other for other in crashes if other.is_like(probe)]) >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
         most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]

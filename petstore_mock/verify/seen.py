@@ -40,7 +40,8 @@ _SHOWN: Final = 300  # characters of a body in a report
 _MOST_OF_A_KIND: Final = 100
 
 _REQUIRED: Final = frozenset(schema(ANIMAL)["required"])
-_SEVERAL: Final = 3
+# How often a request has to fail in a row. Fewer failures may be an outage.
+TRIES: Final = 3
 _BEYOND_INT64: Final = 10**19
 _LONGEST_NUMBER: Final = 100
 NO_JSON: Final = object()
@@ -176,15 +177,15 @@ class Seen:
         # 0 without a readable head.
         self.status = exchange.status or 0
         is_whole = failure is None
-        self.has_success_status = is_whole and 200 <= self.status < 300
+        has_success_status = is_whole and 200 <= self.status < 300
         self.is_refusal = is_whole and 400 <= self.status < 500
         self.has_failed = self.status >= 500 or not is_whole
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
         body = exchange.response_body if is_whole else b""
         self.prefix, self.document = _read(body)
         # Some services respond to wrong requests with a success whose body is an error.
-        self.is_disguised = self.has_success_status and not probe.is_valid and _is_error(self.document)
-        self.is_success = self.has_success_status and not self.is_disguised
+        self.is_disguised = has_success_status and not probe.is_valid and _is_error(self.document)
+        self.is_success = has_success_status and not self.is_disguised
         self.sent = _members(exchange.body)
         self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
         self._values = read_values(self.operation, self._given)
@@ -512,7 +513,7 @@ class History:
         # The failures in a row before this one, and those after it.
         before = takewhile(_has_failed, reversed(alike[: alike.index(seen)]))
         after = takewhile(_has_failed, alike[alike.index(seen) :])
-        return len([*before, *after]) >= _SEVERAL
+        return len([*before, *after]) >= TRIES
 
     def is_known(self, pet_id: int, number: int) -> bool:
         """Whether an earlier response showed or created the animal."""

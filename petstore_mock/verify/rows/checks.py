@@ -63,7 +63,7 @@ def never_fails(seen: Seen, history: History) -> Results:
 
 
 def cache_of(seen: Seen) -> str:
-    """Return the header fields of a cache, which may have a former response; empty if it was asked anew."""
+    """Return the header fields that show a cached response, in words; empty for a response of the service itself."""
     age, cache = seen.header("Age"), seen.header("X-Cache")
     fields = [f"Age: {age}"] if age.strip("0") else []
     if cache and "miss" not in cache.lower():
