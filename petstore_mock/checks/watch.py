@@ -65,9 +65,8 @@ class Watch:
             logging.root.handlers = []
             logging.root.setLevel(1)
             self._replace(logging.root.manager, "disable", logging.NOTSET)
-            self._replace(
-                logging, "lastResort", _Records(self._texts, self.unformatted)
-            )  # receives the records without a handler
+            # It receives the records without a handler.
+            self._replace(logging, "lastResort", _Records(self._texts, self.unformatted))
             self._replace(warnings, "filters", [_MARK, *warnings.filters])
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             self._replace(sys, "unraisablehook", partial(_keep_lost, self.lost, sys.unraisablehook))

@@ -241,6 +241,7 @@ def _selects(parameter: Parameter, seen: Seen, _history: History) -> Results:
 
 
 def _cause_of_others(parameter: Parameter, seen: Seen) -> str:
+    """Return the cause of animals that a filter should not have selected."""
     # A list that leaves out the field is wrong without a filter, too.
     if all(parameter.filters_by not in pet for pet in seen.pets):
         return f"{parameter.filters_by} differs"
