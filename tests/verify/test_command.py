@@ -105,7 +105,7 @@ def test_headers_of_a_gateway_are_sent_and_masked_in_every_report(tmp_path: Path
         return None if (turn.environ.get("HTTP_X_ONE"), turn.environ.get("HTTP_X_TWO")) == values else 403
 
     values, record, receipt = (
-        ("first: a long value with 4711", "second-4712"),
+        ("first: a long value with a goldfinch", "second-goldfinch"),
         tmp_path / "v.json",
         tmp_path / "receipt",
     )
@@ -118,7 +118,7 @@ def test_headers_of_a_gateway_are_sent_and_masked_in_every_report(tmp_path: Path
     assert [line.split()[1] for line in out.splitlines() if line.startswith("BROKEN")] == ["4.2-created:"]
     assert "-H 'X-One: ***'" in out
     for text in (out, record.read_text(encoding="utf-8"), receipt.read_text(encoding="utf-8")):
-        assert "471" not in text
+        assert "goldfinch" not in text
 
 
 def test_junit_has_a_case_for_each_clause_and_the_exchange_in_the_failure(tmp_path: Path) -> None:

@@ -354,15 +354,15 @@ def test_a_deadline_leaves_no_time_to_wait_after_a_429_without_retry_after() -> 
     [("any-scheme", "-H 'Authorization: ***'"), ("get-any-key", '-H "Authorization: Bearer no-such-key"')],
 )
 def test_the_curl_line_repeats_the_request_without_the_key(mutant: str, words: str) -> None:
-    with PetStoreMock(seed=30, mutant=mutant, api_key="a-key-that-ends-with-4711") as petstore:
+    with PetStoreMock(seed=30, mutant=mutant, api_key="a-key-that-ends-with-goldfinch") as petstore:
         verdict = ask(petstore.url, petstore.api_key)
     (found,) = verdict.broken
     assert words in found.curl
-    assert "4711" not in str(verdict)
+    assert "goldfinch" not in str(verdict)
 
 
 def test_no_report_shows_the_key_even_if_the_service_echoes_it(tmp_path: Path) -> None:
-    secret = 'so"secret\\key-4711'
+    secret = 'so"secret\\key-goldfinch'
 
     def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
@@ -377,7 +377,7 @@ def test_no_report_shows_the_key_even_if_the_service_echoes_it(tmp_path: Path) -
         verdict = ask(url, secret, allow_create=3, receipt=receipt)
     assert verdict.exit_code == 1
     for text in (str(verdict), repr(verdict), receipt.read_text()):
-        assert "4711" not in text
+        assert "goldfinch" not in text
 
 
 @pytest.mark.parametrize("url", [5, None, b"http://127.0.0.1/v1", "http://user:pass@127.0.0.1/v1"])

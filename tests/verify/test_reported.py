@@ -54,12 +54,12 @@ def test_service_that_validates_before_it_looks_at_the_key_is_found() -> None:
 )
 def test_key_that_is_nearly_right_shows_its_change_and_not_the_key(mutant: str, words: str) -> None:
     """Report: https://github.com/WP-API/OAuth1/issues/189"""
-    with PetStoreMock(seed=30, mutant=mutant, api_key="Key-That-Ends-With-4711") as petstore:
+    with PetStoreMock(seed=30, mutant=mutant, api_key="Key-That-Ends-With-Goldfinch") as petstore:
         verdict = ask(petstore.url, petstore.api_key)
     (found,) = verdict.broken
     assert found.id == "5-exact-key"
     assert f'-H "Authorization: Bearer {words}"' in found.curl
-    assert "4711" not in str(verdict)
+    assert "Goldfinch" not in str(verdict)
 
 
 def test_all_probes_fit_the_default_number_of_requests() -> None:
@@ -116,10 +116,10 @@ def test_value_of_a_header_is_masked_if_it_is_a_secret(name: str, value: str, sh
 
 
 def test_learned_file_holds_no_value_of_an_animal() -> None:
-    with PetStoreMock(seed=[{"name": "Secret Rex", "categoryId": 77_001}] * 30) as petstore:
+    with PetStoreMock(seed=[{"name": "Secret Rex", "categoryId": 1_977_001_977}] * 30) as petstore:
         text = ask(petstore.url, petstore.api_key, allow_create=ENOUGH).to_toml()
     assert "Secret" not in text
-    assert "77001" not in text
+    assert "1977001977" not in text
     assert '[{"id": int, "name": str' in text
 
 
