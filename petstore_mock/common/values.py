@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, TypeVar, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, shown
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 T = TypeVar("T")
+
+
+class Named(Protocol):
+    """A row of a table."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=Named)
 
 # Wildcard addresses, with the address that clients on this machine use.
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
@@ -35,6 +46,11 @@ def is_integer(value: object) -> TypeGuard[int]:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is an integer or a float; ``True`` is a number to Python, but not here."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def by_name(rows: Iterable[Row]) -> Mapping[str, Row]:
+    """Return the rows of a table by name, in their order."""
+    return MappingProxyType({row.name: row for row in rows})
 
 
 def without_none(values: Mapping[str, T | None]) -> dict[str, T]:

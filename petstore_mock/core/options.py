@@ -27,7 +27,7 @@ from petstore_mock.common.dates import moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.suggesting import did_you_mean, nearest
-from petstore_mock.common.values import is_integer, is_number, shown_url, variable_of, without_none
+from petstore_mock.common.values import by_name, is_integer, is_number, shown_url, variable_of, without_none
 from petstore_mock.http.credentials import KEY_TEXT
 
 if TYPE_CHECKING:
@@ -549,11 +549,11 @@ _ROWS: Final = (
     Option("cert_key", "a PEM file with its private key, without a password", "verify", metavar="FILE"),
 )
 
-OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in reversed(_ROWS)}
+OPTIONS: Final = by_name(reversed(_ROWS))
 
 
-def options_at(place: Place) -> dict[str, Option]:
-    return {option.name: option for option in _ROWS if place in option.places.split()}
+def options_at(place: Place) -> Mapping[str, Option]:
+    return by_name(option for option in _ROWS if place in option.places.split())
 
 
 def misspelt_variables() -> list[str]:

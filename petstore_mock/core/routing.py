@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.http.request import ApiRequest, Fields
     from petstore_mock.interface.behaviour import Behaviour
+    from petstore_mock.interface.kinds import Schema
 
 Texts: TypeAlias = "Mapping[str, Sequence[str]]"  # the texts of parameters, by name
 Body: TypeAlias = "Mapping[str, object]"  # validated; requests with the same body share it
@@ -192,7 +193,7 @@ class Rules:
             broken = [Violation(parameter.place, "required", "is required and missing")]
         return (rules.get("default") if value is None else value), broken
 
-    def _read(self, parameter: Parameter, text: str, rules: Mapping[str, object]) -> tuple[object, list[Violation]]:
+    def _read(self, parameter: Parameter, text: str, rules: Schema) -> tuple[object, list[Violation]]:
         """Return a parameter's value and violations. A gap may replace an invalid value. None means no value."""
         value = kind_of(rules).read(text)
         if quick(rules)(value):
@@ -355,7 +356,7 @@ def _decode(rules: Rules, content: bytes, operation: str, schema: str) -> Body |
 
 
 def _broken_by_gaps(
-    rules: Rules, values: Body, own: Mapping[str, schemas.Schema], place: str, wrong: Container[str] = ()
+    rules: Rules, values: Body, own: Mapping[str, Schema], place: str, wrong: Container[str] = ()
 ) -> Violations:
     """Return the violations of rules that the behaviour adds for a field, such as a longest name.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from petstore_mock.common.refusing import refuse
+from petstore_mock.common.values import by_name
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.policies import Policies
 from petstore_mock.interface.schemas import parameters, properties
@@ -27,14 +28,17 @@ def require_agreement() -> None:
     _require_same(properties(ANIMAL), FIELDS, f"the fields of the table, and the properties of {ANIMAL}.json")
     named = {field.null for field in MEMBERS.values()}
     for operation in OPERATIONS.values():
-        given = [parameter.name for parameter in operation.parameters]
         schema = f"schemas/{operation.parameters_schema}.json"
-        _require_same(given, parameters(operation), f"the parameters of {operation.name}, and {schema}")
+        what = f"the parameters of {operation.name}, and {schema}"
+        _require_same(by_name(operation.parameters), parameters(operation), what)
         named |= {parameter.gap for parameter in operation.parameters}
-    about_rows = [gap.name for gap in GAPS.values() if gap.decides in {"parameter", "null"}]
+    about_rows = _deciding("parameter", "null")
     _require_same(about_rows, named - {""}, "the gaps about parameters and null, and the rows that name their gap")
-    in_code = [gap.name for gap in GAPS.values() if not gap.decides]
-    _require_same(in_code, Policies.__annotations__, "the gaps that no row uses, and the members of Policies")
+    _require_same(_deciding(""), Policies.__annotations__, "the gaps that no row uses, and the members of Policies")
+
+
+def _deciding(*about: str) -> list[str]:
+    return [gap.name for gap in GAPS.values() if gap.decides in about]
 
 
 def _require_same(left: Iterable[str], right: Iterable[str], what: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Final, NoReturn, cast
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.common.values import as_path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from petstore_mock.common.values import JsonObject
+    from petstore_mock.interface.gaps import Gap
     from petstore_mock.interface.static import GapChoices
 
 _EXAMPLE: Final = next(f"{name}={[*gap.choices][-1]}" for name, gap in GAPS.items() if gap.step == "content")
@@ -63,13 +65,16 @@ class Behaviour(Mapping[str, str]):
         raise AttributeError(f"a behaviour is frozen: replace({name}={value!r}) returns a changed copy")
 
     def __eq__(self, other: object) -> bool:
-        return self.__dict__ == other.__dict__ if isinstance(other, Behaviour) else NotImplemented
+        if not isinstance(other, Behaviour):
+            return NotImplemented
+        return self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
         return hash(tuple(self.__dict__.values()))
 
     def __repr__(self) -> str:
-        return f"Behaviour({', '.join(f'{name}={value!r}' for name, value in self.differences().items())})"
+        choices = [f"{name}={value!r}" for name, value in self.differences().items()]
+        return f"Behaviour({', '.join(choices)})"
 
     def differences(self) -> dict[str, str]:
         """Return the gaps that differ from the default, with their alternatives."""
@@ -85,7 +90,7 @@ class Behaviour(Mapping[str, str]):
         Raises:
             PetStoreMockError: a gap or an alternative does not exist; the message suggests the nearest name.
         """
-        return Behaviour(**dict[str, Any]({**self, **(gaps or {}), **named}))
+        return Behaviour(**cast("GapChoices", {**self, **(gaps or {}), **named}))
 
     @classmethod
     def preset(cls, name: str) -> Behaviour:
@@ -115,7 +120,8 @@ class Behaviour(Mapping[str, str]):
         except RecursionError:
             refuse(f"expected a readable TOML file of gaps; got {file}: its values are nested too deep")
         except (OSError, ValueError) as error:  # ValueError: the text is not UTF-8 or not TOML
-            refuse(f"expected a readable TOML file of gaps; got {file}: {getattr(error, 'strerror', None) or error}")
+            words = getattr(error, "strerror", None) or error
+            refuse(f"expected a readable TOML file of gaps; got {file}: {words}")
         try:
             return as_behaviour(table)
         except PetStoreMockError as error:
@@ -128,37 +134,45 @@ class Behaviour(Mapping[str, str]):
 
 def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
     """Return the behaviour for an argument; a relative path starts at ``folder``."""
-    if given is None or isinstance(given, Behaviour):
-        return given or Behaviour()
-    if isinstance(given, Mapping):
-        gaps = dict(cast("Mapping[str, Any]", given))
+    if given is None:
+        return Behaviour()
+    if isinstance(given, Behaviour):
+        return given
+    if is_object(given):
+        gaps = dict(given)
         return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)  # gaps win over the preset
-    if isinstance(given, str) and not given.endswith(".toml") and Path(given).name == given:
-        return Behaviour.preset(given)  # a file's path ends with .toml or contains a folder; a preset's name does not
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
+    if isinstance(given, str) and not given.endswith(".toml") and Path(given).name == given:
+        return Behaviour.preset(given)  # a file's path ends with .toml or contains a folder; a preset's name does not
     return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
 
 
 def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:
     """Return the alternatives by gap, read from texts of the form ``list_order = by_name``."""
+    choices: dict[str, str] = {}
     for text in texts:
         require("=" in text, f"GAP=VALUE, such as {_EXAMPLE}", **{name: text})
-    choices = {gap.strip("\"' "): value.strip("\"' ") for gap, value in (text.split("=", 1) for text in texts)}
+        gap, value = text.split("=", 1)
+        choices[gap.strip("\"' ")] = value.strip("\"' ")
     Behaviour().replace(choices)
     return choices
 
 
 def gap_register() -> JsonObject:
     """Return the gaps and the presets as a JSON value."""
-    shown = ("name", "step", "section", "sentence", "default")
-    gaps = [
-        {
-            **{name: getattr(gap, name) for name in shown},
-            "do_not_assume": gap.lesson,
-            "alternatives": list(gap.alternatives),
-            "effects": list(gap.effects.values()),
-        }
-        for gap in GAPS.values()
-    ]
-    return {"gaps": gaps, "presets": {name: dict(changes) for name, changes in PRESETS.items()}}
+    presets = {name: dict(changes) for name, changes in PRESETS.items()}
+    return {"gaps": [*map(_as_data, GAPS.values())], "presets": presets}
+
+
+def _as_data(gap: Gap) -> JsonObject:
+    return {
+        "name": gap.name,
+        "step": gap.step,
+        "section": gap.section,
+        "sentence": gap.sentence,
+        "default": gap.default,
+        "do_not_assume": gap.lesson,
+        "alternatives": [*gap.choices],
+        "effects": [choice.effect for choice in gap.choices.values()],
+    }

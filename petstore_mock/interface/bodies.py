@@ -7,7 +7,7 @@ of a field that refers to another record, for a value that the service knows.
 from __future__ import annotations
 
 from json import dumps, loads
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.interface.kinds import as_text, kind_of, parts, phrase, quick, with_part, wrong_texts
 from petstore_mock.interface.schemas import properties, schema, violations
@@ -15,6 +15,8 @@ from petstore_mock.interface.table import MEMBERS, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from petstore_mock.interface.kinds import Schema
 
 
 class WrongBody(NamedTuple):
@@ -48,11 +50,13 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     fields = plain(body)
     required = [*fields]
     for name in required:
-        others = {other: text for other, text in fields.items() if other != name}
+        others = {**fields}
+        del others[name]
         yield WrongBody(f"{short(name)}-required", f"{name} is required: a body without it", as_text(others))
     if len(required) > 1:
         words = f"{' and '.join(required)} are required: an empty object"
-        yield WrongBody("both-required" if len(required) == 2 else "all-required", words, "{}")
+        number = "both" if len(required) == 2 else "all"
+        yield WrongBody(f"{number}-required", words, "{}")
     # With its label, a body shows whether the service kept it although it refused it.
     labelled = {name: plain_text(name) for name in properties(body) if MEMBERS[name].is_label}
     for name in properties(body):
@@ -65,10 +69,12 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
 _LABEL_LENGTH: Final = 20  # characters that stand for the placeholder of a label
 
 
-def odd_texts(rules: Mapping[str, Any]) -> Iterator[str]:
+def odd_texts(rules: Schema) -> Iterator[str]:
     """Yield the odd values of a schema's kind that the schema allows, as JSON texts."""
-    of_parts = (with_part(rules, name, text) for name, part in parts(rules) for text in odd_texts(part))
-    for text in (*kind_of(rules).odd, *of_parts):
+    texts = [*kind_of(rules).odd]
+    for name, part in parts(rules):
+        texts += [with_part(rules, name, text) for text in odd_texts(part)]
+    for text in texts:
         # A text that is allowed without its label may be too long with it.
         value = loads(text.replace("{label}", "x" * _LABEL_LENGTH))
         if quick(rules)(value) or not violations(rules, value, ""):
@@ -77,8 +83,9 @@ def odd_texts(rules: Mapping[str, Any]) -> Iterator[str]:
 
 def _wrong_values(body: str, name: str, fields: Mapping[str, str]) -> Iterator[WrongBody]:
     rules = properties(body)[name]
+    is_required = name in schema(body).get("required", ())
     for end, text in wrong_texts(rules).items():
         # The interface does not say whether null means that an optional field is absent.
-        if end != "null" or name in schema(body).get("required", ()):
+        if end != "null" or is_required:
             words = f"{name} is {phrase(rules)}: {text}"
             yield WrongBody(f"{short(name)}-{end}", words, as_text({**fields, name: text}))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.values import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,7 +119,7 @@ _ROWS: Final = (
     _row("internal_error", 500, "The fake failed: this is a bug in the fake", code="internal_error", violation=False),
 )
 
-CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
+CONDITIONS: Final = by_name(_ROWS)
 
 # The conditions of bare statuses. Any other status has its reason phrase, or Error, as the message.
 _OF_STATUSES: Final = "invalid_body unknown_key absent_pet rate_limited body_too_large uri_too_long header_too_large"

@@ -8,11 +8,9 @@ their mutants. So no other module compares the names of effects.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from petstore_mock.common.values import by_name
 
 EffectName = Literal["lists", "reads", "creates", "changes", "replaces", "removes"]
 
@@ -68,6 +66,6 @@ _ROWS: Final = (
     ),
     Effect(name="removes", about="one", commits=True, ends=True, done="removed", repeated="remove another animal"),
 )
-EFFECTS: Final[Mapping[str, Effect]] = MappingProxyType({row.name: row for row in _ROWS})
+EFFECTS: Final = by_name(_ROWS)
 # Methods whose second request changes nothing more (RFC 9110 §9.2.2).
 IDEMPOTENT_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})

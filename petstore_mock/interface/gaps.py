@@ -5,9 +5,8 @@ uses the chosen value or function, so the core never compares names of alternati
 default. Gaps of requests refuse by default, except ``name_rule`` and ``category_rule``.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-# The functions within a row share their parameters. Rows differ, so one type cannot describe all functions.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# JSON values can have any type.
 
 from __future__ import annotations
 
@@ -17,12 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from json import dumps, loads
+from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 from petstore_mock.common.dates import http_date
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.values import by_name
 from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.strict_json import encode_json, read_integer
 from petstore_mock.interface.table import (
@@ -37,8 +38,13 @@ from petstore_mock.interface.table import (
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from random import Random
 
-    from petstore_mock.common.values import Json
+    from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.interface.kinds import Schema
+
+    Draws = Callable[[], Random]
+    Rewrite = Callable[[bytes], bytes]
 
 Step: TypeAlias = Literal["validate", "content", "encode", "wire", "event"]
 ResponseFields: TypeAlias = tuple[tuple[str, str], ...]
@@ -48,7 +54,7 @@ class Choice(NamedTuple):
     """An alternative of a gap: what the service does, in a sentence, and the value or function that does it."""
 
     effect: str
-    use: Any
+    use: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +78,6 @@ class Gap:
     def alternatives(self) -> Mapping[str, Any]:
         """The values or functions for the pipeline, the default first."""
         return {name: choice.use for name, choice in self.choices.items()}
-
-    @property
-    def effects(self) -> Mapping[str, str]:
-        """What the service does under each alternative, in a sentence."""
-        return {name: choice.effect for name, choice in self.choices.items()}
 
     @property
     def section(self) -> str:
@@ -110,13 +111,22 @@ def _refuse(*_: object) -> None:
     return None
 
 
-def _clamped(text: str, rules: Mapping[str, Any]) -> int | None:
-    number = read_integer(text.removeprefix("-") if text == "-0" else text)
-    return min(max(number, rules["minimum"]), rules["maximum"]) if isinstance(number, int) else None
+def _clamped(text: str, rules: Schema) -> int | None:
+    if text == "-0":
+        text = "0"
+    number = read_integer(text)
+    if isinstance(number, str):
+        return None
+    clamped: int = min(max(number, rules["minimum"]), rules["maximum"])
+    return clamped
 
 
-def _ignored(_text: str, rules: Mapping[str, Any]) -> object:
+def _ignored(_text: str, rules: Schema) -> object:
     return rules.get("default", "")
+
+
+def _unmatched(text: str, _rules: Schema) -> str:
+    return text or "no-such-status"
 
 
 _ACCEPTED: Final[_Rows] = {
@@ -137,7 +147,7 @@ _ACCEPTED: Final[_Rows] = {
         "that the service refuses an unknown status, or that it returns an empty list",
         {
             "reject": Choice("Responds with 400.", _refuse),
-            "empty": Choice("Returns an empty list.", lambda text, _: text or "no-such-status"),
+            "empty": Choice("Returns an empty list.", _unmatched),
             "ignore": Choice("Lists animals of every status.", _ignored),
         },
         *_OF_PARAMETERS,
@@ -152,8 +162,8 @@ _ACCEPTED: Final[_Rows] = {
         "which value of a repeated parameter the service uses",
         {
             "reject": Choice("Responds with 400.", _refuse),
-            "first": Choice("Uses the first value.", lambda texts: texts[0]),
-            "last": Choice("Uses the last value.", lambda texts: texts[-1]),
+            "first": Choice("Uses the first value.", itemgetter(0)),
+            "last": Choice("Uses the last value.", itemgetter(-1)),
         },
     ),
     "unknown_body_field": (
@@ -246,23 +256,91 @@ _ACCEPTED: Final[_Rows] = {
 # animals to return, the animals of the store, and a source of random numbers.
 
 
+class Documents(Protocol):
+    """The animals, as the order of a list may read them."""
+
+    def document(self, pet_id: int) -> JsonObject | None: ...
+
+
 def _by_checksum(value: object) -> int:
     """Return a 32-bit checksum; sorting by it gives a stable order that looks random."""
     return zlib.crc32(str(value).encode("utf-8", "surrogatepass"))
 
 
-def _by_name(ids: Sequence[int], most: int, animals: Any, _draws: object) -> Iterable[int]:  # noqa: ANN401  # a store
-    return heapq.nsmallest(most, ids, key=lambda one: ((animals.document(one) or {}).get(LABEL), one))
+def _first(ids: Sequence[int], most: int, *_: object) -> Sequence[int]:
+    return ids[:most]
+
+
+def _last(ids: Sequence[int], most: int, *_: object) -> Sequence[int]:
+    last = ids[max(0, len(ids) - most) :]
+    return last[::-1]
+
+
+def _by_name(ids: Sequence[int], most: int, animals: Documents, _draws: object) -> Iterable[int]:
+    def name_and_id(pet_id: int) -> tuple[object, int]:
+        animal = animals.document(pet_id) or {}
+        return animal.get(LABEL), pet_id
+
+    return heapq.nsmallest(most, ids, key=name_and_id)
+
+
+def _in_stable_order(ids: Sequence[int], most: int, *_: object) -> Iterable[int]:
+    return heapq.nsmallest(most, ids, key=_by_checksum)
+
+
+def _in_any_order(ids: Sequence[int], most: int, _animals: object, draws: Draws) -> Iterable[int]:
+    return draws().sample(ids, min(most, len(ids)))
+
+
+def _all(limit: int) -> int:
+    return limit
+
+
+def _half(limit: int) -> int:
+    # At least one animal if any matches.
+    return (limit + 1) // 2
+
+
+def _next_id(last: int, _draws: Draws) -> int:
+    return last + 1
+
+
+def _sparse_id(last: int, draws: Draws) -> int:
+    return last + draws().randint(2, 1000)
+
+
+def _any_id(_last: int, draws: Draws) -> int:
+    return draws().randint(1, properties(ANIMAL)["id"]["maximum"])
+
+
+def _large_id(last: int, _draws: Draws) -> int:
+    return max(last, 2**53) + 1
 
 
 _TERSE: Final = {400: "BAD", 401: "AUTH", 404: "NONE", 429: "SLOW"}
 
 
+def _standard_code(standard: str, _status: int) -> str:
+    return standard
+
+
+def _terse_code(_standard: str, status: int) -> str:
+    return _TERSE.get(status, "ERR")
+
+
+def _numeric_code(_standard: str, status: int) -> str:
+    # Many services number their errors in this way.
+    return f"{status}01"
+
+
+def _more_fields(document: JsonObject) -> JsonObject:
+    return {**document, "tags": [], "_meta": {"revision": 1}, **document}
+
+
 def _with_more_fields(body: bytes) -> bytes:
-    value: Any = loads(body)
-    if is_array(value):
-        return encode_json([{**item, "tags": [], "_meta": {"revision": 1}, **item} for item in value])
-    return encode_json({**value, "tags": [], "_meta": {"revision": 1}, **value})
+    value: Json = loads(body)
+    more = [*map(_more_fields, value)] if is_array(value) else _more_fields(value)
+    return encode_json(more)
 
 
 _SAID: Final[_Rows] = {
@@ -281,60 +359,40 @@ _SAID: Final[_Rows] = {
         "§4.1: Pagination controls beyond limit: not shown; the order of the list is not shown either.",
         "that a list has an order, or that every list begins with the same animals",
         {
-            "id_ascending": Choice("Lists the smallest id first.", lambda ids, most, *_: ids[:most]),
-            "id_descending": Choice(
-                "Lists the largest id first.", lambda ids, most, *_: ids[: -most - 1 : -1] if most else ()
-            ),
+            "id_ascending": Choice("Lists the smallest id first.", _first),
+            "id_descending": Choice("Lists the largest id first.", _last),
             "by_name": Choice("Lists by name, and animals of one name by id.", _by_name),
             "arbitrary_stable": Choice(
-                "Lists in an order without a rule, which is the same in each response.",
-                lambda ids, most, *_: heapq.nsmallest(most, ids, key=_by_checksum),
+                "Lists in an order without a rule, which is the same in each response.", _in_stable_order
             ),
-            "arbitrary": Choice(
-                "Lists in another order in each response.",
-                lambda ids, most, _animals, draws: draws().sample(ids, min(most, len(ids))),
-            ),
+            "arbitrary": Choice("Lists in another order in each response.", _in_any_order),
         },
     ),
     "page_fill": (
         "§4.1: limit is the maximum number of animals to return; it is not shown whether a page is full.",
         "that a list shorter than limit contains every matching animal",
         {
-            "full": Choice("Fills a page up to limit if there are enough animals.", lambda limit: limit),
-            "short": Choice(
-                "Returns at most half as many animals as limit, although more match.", lambda limit: (limit + 1) // 2
-            ),
-        },  # at least one animal if any matches
+            "full": Choice("Fills a page up to limit if there are enough animals.", _all),
+            "short": Choice("Returns at most half as many animals as limit, although more match.", _half),
+        },
     ),
     "id_assignment": (
         "§2: id is a unique int64 that the service assigns on creation; the interface does not show how.",
         "that ids grow, are consecutive, or fit into a double",
         {
-            "sequential": Choice("Counts up from 1.", lambda last, _draws: last + 1),
-            "sparse": Choice(
-                "Counts up, and leaves out some ids.", lambda last, draws: last + draws().randint(2, 1000)
-            ),
-            "random_int64": Choice(
-                "Draws any positive int64.",
-                lambda _last, draws: draws().randint(1, properties(ANIMAL)["id"]["maximum"]),
-            ),
-            "beyond_2_53": Choice(
-                "Counts up from beyond 2^53, which a double can't hold.", lambda last, _draws: max(last, 2**53) + 1
-            ),
+            "sequential": Choice("Counts up from 1.", _next_id),
+            "sparse": Choice("Counts up, and leaves out some ids.", _sparse_id),
+            "random_int64": Choice("Draws any positive int64.", _any_id),
+            "beyond_2_53": Choice("Counts up from beyond 2^53, which a double can't hold.", _large_id),
         },
     ),
     "error_codes": (
         "§7: The set of possible values of code: not shown.",
         "a certain value of code: the interface shows only the HTTP status",
         {
-            "standard": Choice("Uses a word for each kind of error.", lambda standard, _status: standard),
-            "terse": Choice(
-                "Uses a short code for each status, such as NONE for 404.",
-                lambda _standard, status: _TERSE.get(status, "ERR"),
-            ),
-            "numeric_strings": Choice(
-                "Uses the status and two digits, such as 40401, as text.", lambda _standard, status: f"{status}01"
-            ),  # many services number their errors in this way
+            "standard": Choice("Uses a word for each kind of error.", _standard_code),
+            "terse": Choice("Uses a short code for each status, such as NONE for 404.", _terse_code),
+            "numeric_strings": Choice("Uses the status and two digits, such as 40401, as text.", _numeric_code),
         },
     ),
     "extra_response_fields": (
@@ -361,8 +419,12 @@ _SAID: Final[_Rows] = {
 # Gaps of the form of responses.
 
 
-def _styled(**options: Any) -> Callable[[bytes], bytes]:  # options of json.dumps
-    return lambda body: dumps(loads(body), **options).encode("utf-8")
+def _pretty(body: bytes) -> bytes:
+    return dumps(loads(body), indent=2, ensure_ascii=False).encode("utf-8")
+
+
+def _in_ascii(body: bytes) -> bytes:
+    return dumps(loads(body), separators=(",", ":")).encode("ascii")
 
 
 def _shuffled(value: Json, salt: int = 0) -> Json:
@@ -370,9 +432,17 @@ def _shuffled(value: Json, salt: int = 0) -> Json:
     if is_array(value):
         return [_shuffled(item, index) for index, item in enumerate(value)]
     if is_object(value):
-        names = sorted(value, key=lambda name: _by_checksum(f"{salt}{name}"))
+        names = sorted(value, key=partial(_place_of, salt))
         return {name: _shuffled(value[name], salt) for name in names}
     return value
+
+
+def _place_of(salt: int, name: str) -> int:
+    return _by_checksum(f"{salt}{name}")
+
+
+def _with_shuffled_members(body: bytes) -> bytes:
+    return encode_json(_shuffled(loads(body)))
 
 
 class ListPage(NamedTuple):
@@ -382,7 +452,7 @@ class ListPage(NamedTuple):
     path: str  # the path of the request, from ``/v1`` on
     limit: int  # the limit of the request, or the default limit
     operation: Operation
-    given: tuple[tuple[str, Any], ...]  # the parameters of the query that select animals, with their values
+    given: tuple[tuple[str, object], ...]  # the parameters of the query that select animals, with their values
     most: int  # the largest size of the page; half of ``limit``, rounded up, if ``page_fill`` is short
     total: int  # the number of matching animals
 
@@ -400,9 +470,14 @@ def _links(page: ListPage, *, following: bool) -> ResponseFields:
     links = [_link(page, page.limit, "first")]
     parameter = page.operation.limit
     largest: int = page.limit if parameter is None else parameters(page.operation)[parameter.name]["maximum"]
-    if following and page.total > page.most and page.limit != largest:
+    has_more = page.total > page.most and page.limit != largest
+    if following and has_more:
         links.append(_link(page, largest, "next"))
     return (("Link", ", ".join(links)),)
+
+
+def _total(page: ListPage) -> ResponseFields:
+    return (("X-Total-Count", str(page.total)),)
 
 
 def _location(base_path: str, pet_id: int) -> ResponseFields:
@@ -423,17 +498,19 @@ def _deprecation_fields(removed_at: datetime | None) -> ResponseFields:
     )
 
 
+def _no_fields(_: object) -> ResponseFields:
+    return ()
+
+
 _LOOKS: Final[_Rows] = {
     "json_style": (  # a function rewrites a body; None leaves it as it is
         "§1: Bodies are JSON; JSON does not prescribe white space, escapes or the order of members (RFC 8259).",
         "a certain layout of JSON: white space, escapes, order of members",
         {
             "compact": Choice("Sends JSON without white space.", None),
-            "pretty": Choice("Sends JSON on several indented lines.", _styled(indent=2, ensure_ascii=False)),
-            "ascii": Choice("Sends other characters than ASCII as escapes.", _styled(separators=(",", ":"))),
-            "shuffled_members": Choice(
-                "Sends the members of an object in changing order.", lambda body: encode_json(_shuffled(loads(body)))
-            ),
+            "pretty": Choice("Sends JSON on several indented lines.", _pretty),
+            "ascii": Choice("Sends other characters than ASCII as escapes.", _in_ascii),
+            "shuffled_members": Choice("Sends the members of an object in changing order.", _with_shuffled_members),
         },
     ),
     "paging_headers": (
@@ -446,10 +523,7 @@ _LOOKS: Final[_Rows] = {
                 "Sends a Link header with the addresses of the first and of a longer page.",
                 partial(_links, following=True),
             ),
-            "total_count": Choice(
-                "Sends the number of all matching animals in X-Total-Count.",
-                lambda page: (("X-Total-Count", str(page.total)),),
-            ),
+            "total_count": Choice("Sends the number of all matching animals in X-Total-Count.", _total),
         },
     ),
     "location_header": (
@@ -465,7 +539,7 @@ _LOOKS: Final[_Rows] = {
         "that response headers signal the deprecation",
         {
             "present": Choice("Sends headers that announce the removal of an operation.", _deprecation_fields),
-            "absent": Choice("Sends no headers about the removal.", lambda _: ()),
+            "absent": Choice("Sends no headers about the removal.", _no_fields),
         },
     ),
     "content_type": (
@@ -510,6 +584,19 @@ _ON_THE_WIRE: Final[_Rows] = {
 _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
 
+
+def _seconds_to_wait(number: int, _now: float) -> str | None:
+    return None if number % _EVERY_NTH_LIMITED else "1"
+
+
+def _end_of_wait(number: int, now: float) -> str | None:
+    return None if number % _EVERY_NTH_LIMITED else http_date(now + 1)
+
+
+def _is_old(uses: int) -> bool:
+    return uses > _REQUESTS_BEFORE_ROTATION
+
+
 _EVENTS: Final[_Rows] = {
     "rate_limit": (
         "§8: Rate limits: not shown.",
@@ -517,12 +604,10 @@ _EVENTS: Final[_Rows] = {
         {
             "none": Choice("Accepts any number of requests.", None),
             "retry_after_seconds": Choice(
-                "Responds with 429 to each fifth request, and says the seconds to wait.",
-                lambda number, _now: None if number % _EVERY_NTH_LIMITED else "1",
+                "Responds with 429 to each fifth request, and says the seconds to wait.", _seconds_to_wait
             ),
             "retry_after_date": Choice(
-                "Responds with 429 to each fifth request, and says until when to wait.",
-                lambda number, now: None if number % _EVERY_NTH_LIMITED else http_date(now + 1),
+                "Responds with 429 to each fifth request, and says until when to wait.", _end_of_wait
             ),
         },
         *(*_NO_FIELD, True, True),
@@ -532,7 +617,7 @@ _EVENTS: Final[_Rows] = {
         "that a valid key stays valid",
         {
             "never": Choice("Keeps a key valid.", None),
-            "mid_session": Choice("Revokes a key at its tenth use.", lambda uses: uses > _REQUESTS_BEFORE_ROTATION),
+            "mid_session": Choice("Revokes a key at its tenth use.", _is_old),
         },
     ),
     "visibility": (
@@ -560,7 +645,7 @@ def _gaps() -> Iterator[Gap]:
             yield Gap(step, name, *row)
 
 
-GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _gaps()})
+GAPS: Final = by_name(_gaps())
 # Gaps that restrict the values of a field. They could refuse values that a test sends on purpose.
 RULES: Final = tuple(gap for gap in GAPS.values() if gap.decides == "values")
 # By field: the gaps about null, and about a field that the client left out.

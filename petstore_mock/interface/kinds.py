@@ -20,20 +20,20 @@ from functools import partial
 from json import dumps
 from math import inf
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import refuse
-from petstore_mock.common.values import is_integer
+from petstore_mock.common.values import by_name, is_integer
 from petstore_mock.interface.strict_json import read_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from petstore_mock.common.values import Json
+    from petstore_mock.common.values import Json, JsonObject
 
-    Schema = Mapping[str, Any]
-    Check = Callable[[Any], bool]
+    Schema = Mapping[str, Json]
+    Check = Callable[[Json], bool]
 
 # Keywords of JSON Schema that describe a value without restricting it.
 _ANNOTATIONS: Final = frozenset({"title", "description", "default", "examples"})
@@ -49,7 +49,7 @@ class Beyond:
 
     id: str  # the end of the clause's id
     words: str  # the kind in the words of the clause
-    holds: Callable[[Any], bool]  # whether a value is of this sort
+    holds: Callable[[Json], bool]  # whether a value is of this sort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Slip:
     Words hold ``{name}`` for the field. A mutant makes the mistake in a response, or in the store, or both.
     """
 
-    change: Callable[[Any], Any]  # returns the wrong value; it may be the same for values that show no mistake
+    change: Callable[[Json], Json]  # returns the wrong value; it may be the same for values that show no mistake
     responds: str = ""  # the end of the mutant's name, if responses have the wrong value
     responds_words: str = ""  # what the operation does, after its name
     keeps: str = ""  # the end of the mutant's name, if the store has the wrong value
@@ -73,7 +73,7 @@ class Misshape(NamedTuple):
 
     end: str  # the end of the mutant's name
     words: str  # what the operation does, after its name; ``{name}`` stands for the field
-    change: Callable[[Any], Any]
+    change: Callable[[Json], Json]
 
 
 class Delicate(NamedTuple):
@@ -82,7 +82,7 @@ class Delicate(NamedTuple):
     id: str  # the end of the clause's id, and of the mutant's name
     words: str  # the value in the words of the clause
     text: str  # its JSON text, perhaps with placeholders of a run
-    change: Callable[[Any], Any] | None = None  # the usual mistake; None if the fake refuses the value
+    change: Callable[[Json], Json] | None = None  # the usual mistake; None if the fake refuses the value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +129,13 @@ class Kind:
     odd: tuple[str, ...] = ()
     beyond: Beyond | None = None
     delicate: tuple[Delicate, ...] = ()
-    plain: Any = 1
-    others: Callable[[Any, Schema], Iterable[Any]]
+    plain: Json = 1
+    others: Callable[[Json, Schema], Iterable[Json]]
     slips: tuple[Slip, ...] = ()
     misshapen: tuple[Misshape, ...] = ()
-    numbered: Callable[[Any, int], Any] = lambda value, _: value
-    read: Callable[[str], Any] = str
-    order: Callable[[Any], Any] | None = None
+    numbered: Callable[[Json, int], Json] = lambda value, _: value
+    read: Callable[[str], Json] = str
+    order: Callable[[Json], Json] | None = None
     is_free_text: bool = False
 
 
@@ -144,7 +144,11 @@ def quick(rules: Schema) -> Check:
     if "type" not in rules:
         return _undecided
     check = kind_of(rules).quick(rules)
-    return (lambda value: value is None or check(value)) if allows_null(rules) else check
+    return partial(_is_null_or, check) if allows_null(rules) else check
+
+
+def _is_null_or(check: Check, value: Json) -> bool:
+    return value is None or check(value)
 
 
 def allows_null(rules: Schema) -> bool:
@@ -155,8 +159,10 @@ def allows_null(rules: Schema) -> bool:
 
 def type_of(rules: Schema) -> object:
     """Return the type of the values that are not null."""
-    named = rules.get("type")
-    others = [name for name in named if name != "null"] if is_array(named) else [named]
+    named: object = rules.get("type")
+    if not is_array(named):
+        return named
+    others = [name for name in named if name != "null"]
     return others[0] if len(others) == 1 else named
 
 
@@ -181,7 +187,7 @@ class Limit(NamedTuple):
     words: str
     broken: str  # the same for the first invalid value
     step: int  # from the last valid value to the first invalid one
-    value: Callable[[Any], Any]  # returns the value of a size
+    value: Callable[[Json], Json]  # returns the value of a size
 
 
 def _same(value: Json) -> Json:
@@ -202,7 +208,7 @@ LIMITS: Final[Mapping[str, Limit]] = MappingProxyType(
 )
 
 
-def _limits(rules: Schema) -> Iterator[tuple[Limit, Any]]:
+def _limits(rules: Schema) -> Iterator[tuple[Limit, Json]]:
     """Yield the limits of a schema with their sizes, without those of int64."""
     for keyword, limit in LIMITS.items():
         size = rules.get(keyword)
@@ -221,51 +227,65 @@ def with_part(rules: Schema, name: str, text: str) -> str:
     """Return the JSON text of a plain value, in which one part has a text."""
     if "items" in rules:
         return f"[{text}]"
-    return as_text({**{other: dumps(value) for other, value in plain(rules).items()}, name: text})
+    members = {other: dumps(value) for other, value in plain(rules).items()}
+    return as_text(members | {name: text})
 
 
 def as_text(members: Mapping[str, str]) -> str:
     """Return the JSON text of an object whose members are JSON texts."""
-    return f"{{{', '.join(f'{dumps(name)}: {text}' for name, text in members.items())}}}"
+    written = [f"{dumps(name)}: {text}" for name, text in members.items()]
+    return f"{{{', '.join(written)}}}"
 
 
-def plain(rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
+def plain(rules: Schema) -> Json:
     """Return a valid value of a schema."""
     for limit, size in _limits(rules):
         return limit.value(size)
     if "enum" in rules:
         return rules["enum"][0]
-    required = rules.get("required", ())
-    return {name: plain(rules["properties"][name]) for name in required} or kind_of(rules).plain
+    members = {name: plain(rules["properties"][name]) for name in rules.get("required", ())}
+    return members or kind_of(rules).plain
 
 
-def another(value: Json, rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
+def another(value: Json, rules: Schema) -> Json:
     """Return another value that a schema allows, or the same one if there is no other."""
     if value is None:
         return plain(rules)
     accepts = quick(rules)
-    return next((one for one in kind_of(rules).others(value, rules) if one != value and accepts(one)), value)
+    for other in kind_of(rules).others(value, rules):
+        if other != value and accepts(other):
+            return other
+    return value
 
 
 def wrong_texts(rules: Schema) -> Mapping[str, str]:
     """Return JSON texts that break a schema, by the end of the clause's id. ``null`` breaks only a required field."""
     texts = dict(kind_of(rules).wrong)
-    allowed = rules.get("enum", ())
-    cases = [value.swapcase() for value in allowed if value.swapcase() not in allowed]
-    if cases:
-        texts["case"] = dumps(cases[0])
+    allowed: Iterable[str] = rules.get("enum", ())
+    for value in map(str.swapcase, allowed):
+        if value not in allowed:
+            texts.setdefault("case", dumps(value))
     for limit, size in _limits(rules):
         texts[limit.broken] = dumps(limit.value(size + limit.step))
     if allows_null(rules):
         texts.pop("null", None)
+    return texts | _wrong_parts(rules)
+
+
+def _wrong_parts(rules: Schema) -> dict[str, str]:
+    """Return JSON texts in which a part of the value is missing or wrong."""
+    texts: dict[str, str] = {}
     required = rules.get("required", ())
     for name in required:
-        others = {other: value for other, value in plain(rules).items() if other != name}
+        others = plain(rules)
+        del others[name]
         texts[f"{name.lower()}-required"] = dumps(others)
     for name, part in parts(rules):
+        is_optional = name not in {"item", *required}
         for end, text in wrong_texts(part).items():
             # As for fields, the interface does not say whether null means that an optional member is absent.
-            if end != "null" or name in {"item", *required}:
+            means_absent = is_optional and end == "null"
+            if not means_absent:
                 texts[f"{name.lower()}-{end}"] = with_part(rules, name, text)
     return texts
 
@@ -273,8 +293,11 @@ def wrong_texts(rules: Schema) -> Mapping[str, str]:
 def wrong_text(rules: Schema) -> str:
     """Return a text of a parameter that a schema refuses; empty if the schema refuses no text but an empty one."""
     reads, accepts = kind_of(rules).read, quick(rules)
-    texts = ["no-such-value", *(str(limit.value(size + limit.step)) for limit, size in _limits(rules))]
-    return next((text for text in texts if not accepts(reads(text))), "")
+    beyond = [str(limit.value(size + limit.step)) for limit, size in _limits(rules)]
+    for text in ("no-such-value", *beyond):
+        if not accepts(reads(text)):
+            return text
+    return ""
 
 
 def edges(rules: Schema) -> Iterator[Edge]:
@@ -298,11 +321,11 @@ def kind_of(rules: Schema) -> Kind:
     if "enum" in rules:
         return KINDS["enum"]
     form = type_of(rules), rules.get("format", "")
-    kind = next((kind for kind in KINDS.values() if (kind.type, kind.format) == form), None)
-    if kind is None:
+    described = [kind for kind in KINDS.values() if (kind.type, kind.format) == form]
+    if not described:
         known = ", ".join(f"{kind.type} {kind.format}".strip() for kind in KINDS.values())
         refuse(f"expected a type and a format that a row of interface/kinds.py knows ({known}); got {dict(rules)}")
-    return kind
+    return described[0]
 
 
 def require_known(rules: Schema, place: str) -> None:
@@ -358,11 +381,10 @@ def _quick_enum(rules: Schema) -> Check:
     return lambda value: type(value) is str and value in allowed
 
 
-def _quick_formatted(has_format: Callable[[str], bool]) -> Callable[[Schema], Check]:
-    def quick_of(rules: Schema) -> Check:
-        return _undecided if _asks_for(rules) else lambda value: type(value) is str and has_format(value)
-
-    return quick_of
+def _quick_formatted(has_format: Callable[[str], bool], rules: Schema) -> Check:
+    if _asks_for(rules):
+        return _undecided
+    return lambda value: type(value) is str and has_format(value)
 
 
 def _quick_array(rules: Schema) -> Check:
@@ -427,20 +449,23 @@ def _moment(text: str) -> tuple[datetime, str] | None:
         return None
 
 
-# Words and wrong texts
-
-
 # Other values
 
 
 def _other_numbers(value: float, rules: Schema) -> Iterable[float]:
-    return value - 1, value + 1, *(rules[bound] for bound in _BOUNDS & rules.keys())
+    bounds = [rules[bound] for bound in _BOUNDS & rules.keys()]
+    return value - 1, value + 1, *bounds
 
 
-def _other_arrays(value: list[Any], rules: Schema) -> Iterable[list[Any]]:
+def _other_arrays(value: list[Json], rules: Schema) -> Iterable[list[Json]]:
     items = rules["items"]
     changed = [another(item, items) for item in value[:1]]
     return [*changed, *value[1:]], [], [*value, plain(items)]
+
+
+def _other_objects(value: JsonObject, rules: Schema) -> Iterator[JsonObject]:
+    for name, part in parts(rules):
+        yield {**value, name: another(value.get(name), part)}
 
 
 # Mistakes of services
@@ -470,7 +495,8 @@ def _to_one_digit(number: float) -> float:
 
 def _day_before(text: str) -> str:
     day = date.fromisoformat(text)
-    return (day - timedelta(days=1) if day > date.min else date.max).isoformat()
+    before = date.max if day == date.min else day - timedelta(days=1)
+    return before.isoformat()
 
 
 def _to_minutes(text: str) -> str:
@@ -701,7 +727,7 @@ _ROWS: Final = (
         type="string",
         format="date",
         static="str",
-        quick=_quick_formatted(is_date),
+        quick=partial(_quick_formatted, is_date),
         has_format=is_date,
         expected="a date, such as 2021-06-15 (RFC 3339 §5.6)",
         phrase="a date",
@@ -724,7 +750,7 @@ _ROWS: Final = (
         type="string",
         format="date-time",
         static="str",
-        quick=_quick_formatted(is_moment),
+        quick=partial(_quick_formatted, is_moment),
         has_format=is_moment,
         expected="a date and time with an offset, such as 2021-06-15T10:00:00Z (RFC 3339 §5.6)",
         phrase="a date-time",
@@ -765,8 +791,8 @@ _ROWS: Final = (
         phrase="an object",
         wrong={"type": '"text"'},
         plain={},
-        others=lambda value, rules: [{**value, name: another(value.get(name), part)} for name, part in parts(rules)],
+        others=_other_objects,
         misshapen=_AS_TEXT,
     ),
 )
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType({kind.name: kind for kind in _ROWS})
+KINDS: Final = by_name(_ROWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.values import is_integer
@@ -20,9 +20,8 @@ from petstore_mock.interface.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.interface.kinds import Schema
     from petstore_mock.interface.table import Operation
 
 
@@ -85,19 +84,19 @@ def _operation(operation: Operation) -> JsonObject:
 
 def _parameters(operation: Operation) -> list[JsonObject]:
     described = component(operation.parameters_schema, _REF)
-    found: list[JsonObject] = []
+    parameters: list[JsonObject] = []
     for row in operation.parameters:
         rules = dict(described["properties"][row.name])
-        words = rules.pop("description", "")
-        is_required = row.name in described.get("required", ())
-        one = {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
+        parameter: JsonObject = {"name": row.name, "in": row.where, "description": rules.pop("description", "")}
+        parameter["required"] = row.name in described.get("required", ())
+        parameter["schema"] = rules
         if row is operation.identifier:
-            one |= _examples(_EXAMPLE_ID)
+            parameter |= _examples(_EXAMPLE_ID)
         elif row.where == "path":
             # The first animal has another value, so a change shows.
-            one |= _examples(MEMBERS[row.filters_by or row.sets].samples[-1])
-        found.append(one)
-    return found
+            parameter |= _examples(MEMBERS[row.field_name].samples[-1])
+        parameters.append(parameter)
+    return parameters
 
 
 def _refusal(operation: Operation, status: int) -> str:
@@ -141,10 +140,9 @@ def _success(operation: Operation) -> JsonObject:
         return success
     success |= _content(operation.response)
     # A read has no link to itself, and a removed animal has no link.
-    leads_on = operation.shows_many or (operation.commits and not operation.does.ends)
-    links = _links(operation) if leads_on else {}
-    if links:
-        success["links"] = links
+    keeps_changed = operation.commits and not operation.does.ends
+    if operation.shows_many or keeps_changed:
+        success["links"] = _links(operation)
     return success
 
 
@@ -158,10 +156,12 @@ def _content(name: str) -> JsonObject:
     return {"content": {"application/json": described}}
 
 
-def _animal(rules: Mapping[str, Any]) -> JsonObject:
-    fields = [field for name, field in MEMBERS.items() if name in rules["properties"]]
-    animal: JsonObject = {one.name: one.samples[0] for one in fields if one.samples}
-    return {one.name: _EXAMPLE_ID for one in fields if one.is_assigned} | animal
+def _animal(rules: Schema) -> JsonObject:
+    animal: JsonObject = {}
+    for name in rules["properties"]:
+        field = MEMBERS[name]
+        animal[name] = _EXAMPLE_ID if field.is_assigned else field.samples[0]
+    return animal
 
 
 def _examples(value: object) -> JsonObject:
@@ -177,7 +177,8 @@ def without_default_responses(document: JsonObject) -> JsonObject:
 
 
 def _without_default(operation: JsonObject) -> JsonObject:
-    responses = {status: response for status, response in operation["responses"].items() if status != "default"}
+    responses = {**operation["responses"]}
+    del responses["default"]
     return {**operation, "responses": responses}
 
 
@@ -187,12 +188,12 @@ def without_int64_bounds(node: Json) -> Json:
         return [without_int64_bounds(item) for item in node]
     if not is_object(node):
         return node
-    kept = {key: value for key, value in node.items() if not _is_wide_bound(key, value)}
-    return {key: without_int64_bounds(value) for key, value in kept.items()}
-
-
-def _is_wide_bound(key: str, value: object) -> bool:
-    return key in {"minimum", "maximum"} and is_integer(value) and abs(value) > _EXACT
+    kept: JsonObject = {}
+    for key, value in node.items():
+        is_bound = key in {"minimum", "maximum"} and is_integer(value)
+        if not is_bound or abs(value) <= _EXACT:
+            kept[key] = without_int64_bounds(value)
+    return kept
 
 
 def as_openapi_3_0(document: JsonObject) -> JsonObject:
@@ -208,15 +209,15 @@ def _older(node: Json) -> Json:
         return [_older(item) for item in node]
     if not is_object(node):
         return node
-    found: JsonObject = {}
+    older: JsonObject = {}
     for key, value in node.items():
         if key == "examples":
-            found["example"] = value["first"]["value"]
+            older["example"] = value["first"]["value"]
         elif key == "type" and is_array(value):
             # OpenAPI 3.0 has a keyword for null.
-            found |= {"type": type_of(node), "nullable": True}
+            older |= {"type": type_of(node), "nullable": True}
         elif key == "$ref" and len(node) > 1:  # its siblings have no effect in 3.0
-            found["allOf"] = [{"$ref": value}]
+            older["allOf"] = [{"$ref": value}]
         else:
-            found[key] = _older(value)
-    return found
+            older[key] = _older(value)
+    return older

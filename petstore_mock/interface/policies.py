@@ -12,20 +12,9 @@ from petstore_mock.interface.gaps import GAPS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
-    from random import Random
 
-    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.behaviour import Behaviour
-    from petstore_mock.interface.gaps import ListPage, ResponseFields
-
-    Draws = Callable[[], Random]
-    Rewrite = Callable[[bytes], bytes]
-
-
-class Documents(Protocol):
-    """The animals, as the order of a list may read them."""
-
-    def document(self, pet_id: int) -> JsonObject | None: ...
+    from petstore_mock.interface.gaps import Documents, Draws, ListPage, ResponseFields, Rewrite
 
 
 class Policies(Protocol):

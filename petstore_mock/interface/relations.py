@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+
+from petstore_mock.common.values import by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    from petstore_mock.common.values import Json
 
 RelationName = Literal["identifies", "limits", "sets", "equals", "contains", "after", "before"]
 
@@ -34,7 +37,7 @@ class Relation:
     name: RelationName
     filters: bool = False
     sets: bool = False
-    holds: Callable[[Any, Any], bool] = operator.eq
+    holds: Callable[[Json, Json], bool] = operator.eq
     is_ordered: bool = False
     of_items: bool = False
     words: str = ""
@@ -58,4 +61,4 @@ _ROWS: Final = (
         words="whose {field} is before this {parameter}",
     ),
 )
-RELATIONS: Final[Mapping[str, Relation]] = MappingProxyType({row.name: row for row in _ROWS})
+RELATIONS: Final = by_name(_ROWS)

@@ -6,7 +6,7 @@ before validation. One keyword is checked that JSON Schema only describes: the `
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
-# JSON values can have any type, and most of jsonschema's own types are Any.
+# JSON values can have any type.
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from itertools import groupby, islice
 from json import dumps, loads
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.suggesting import nearest
@@ -27,13 +27,36 @@ from petstore_mock.interface.table import operation_at
 from petstore_mock.interface.violations import MOST_VIOLATIONS, Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.interface.kinds import Check, Schema
     from petstore_mock.interface.table import Operation
 
-    Schema = Mapping[str, Any]
-    Check = Callable[[Any], bool]
+    # Yields the errors of a value, from the validator, the keyword's own value, the value, and the schema around it.
+    _Keyword = Callable[["_Validator", Json, Json, Schema], "Iterator[_Error]"]
+
+
+class _Error(Protocol):
+    """An error of jsonschema."""
+
+    validator: str  # the keyword of the schema
+    validator_value: Json
+    instance: Json
+    schema: Schema
+    context: list[_Error]  # of ``anyOf`` and ``oneOf``
+    path: Sequence[str | int]  # from the error around it
+    absolute_path: Sequence[str | int]
+    schema_path: Sequence[str | int]
+
+
+class _Validator(Protocol):
+    """A validator of jsonschema."""
+
+    def iter_errors(self, value: Json) -> Iterator[_Error]: ...
+
+    def descend(self, value: Json, rules: Schema) -> Iterator[_Error]: ...
+
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _SOURCES: Final = (_PACKAGE / "_schemas", _PACKAGE.parent / "schemas", _PACKAGE.parent.parent / "schemas")
@@ -94,9 +117,8 @@ def _resolved(node: Json, file: str, components: str) -> Json:
 
 def _part(name: str, pointer: str) -> Json:
     """Return the part of a schema that a JSON pointer names (RFC 6901); the whole schema without a pointer."""
-    part: Any = document(name)
-    steps = pointer.strip("/").split("/") if pointer else []
-    for step in steps:
+    part: Json = document(name)
+    for step in filter(None, pointer.split("/")):
         part = part[step]
     return part
 
@@ -114,19 +136,24 @@ def parameters(operation: Operation) -> Mapping[str, Schema]:
 
 def are_right(operation: Operation, texts: Mapping[str, str]) -> bool:
     """Whether the texts of parameters have values that the schemas allow. Other names are ignored."""
-    known = {name: rules for name, rules in parameters(operation).items() if name in texts}
-    return all(quick(rules)(kind_of(rules).read(texts[name])) for name, rules in known.items())
+    for name, rules in parameters(operation).items():
+        if name in texts and not quick(rules)(kind_of(rules).read(texts[name])):
+            return False
+    return True
 
 
 def arguments(operation: Operation) -> Mapping[str, Schema]:
     """Return the schemas of the arguments of a call: the operation's parameters, and the members of its body."""
-    return {**parameters(operation), **(properties(operation.body) if operation.body else {})}
+    members = properties(operation.body) if operation.body else {}
+    return {**parameters(operation), **members}
 
 
 def required_arguments(operation: Operation) -> list[str]:
     """Return the names of the required arguments of a call."""
-    parts = [schema(part).get("required", ()) for part in (operation.parameters_schema, operation.body) if part]
-    return [name for name in arguments(operation) if any(name in part for part in parts)]
+    required = {*schema(operation.parameters_schema).get("required", ())}
+    if operation.body:
+        required |= {*schema(operation.body).get("required", ())}
+    return [name for name in arguments(operation) if name in required]
 
 
 # The validator
@@ -134,7 +161,7 @@ def required_arguments(operation: Operation) -> list[str]:
 
 def violations(rules: Schema, value: Json, location: str) -> Violations:
     """Return the rules of the schema ``rules`` that ``value`` breaks, sorted by path. The list has a limit."""
-    errors: list[Any] = []
+    errors: list[_Error] = []
     for error in validator_class()(rules).iter_errors(value):
         errors.extend(_relevant(error))
     # Unknown members are added last: a client can send any number of them, and the list has a limit.
@@ -154,7 +181,7 @@ def violations(rules: Schema, value: Json, location: str) -> Violations:
 _INDEPENDENT: Final = frozenset({"type", "required", "additionalProperties"})
 
 
-def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
+def _add(found: Violations, error: _Error, location: str) -> None:
     """Add the violations of one error: one for each missing or unknown member, or one."""
     path, rule = path_of(error.absolute_path, location), error.validator
     if rule == "required":
@@ -166,7 +193,7 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
         found.fill([path], partial(Violation, rule=rule, expected=_words(rule, error), value=error.instance))
 
 
-def _add_unknown(found: Violations, path: str, value: Mapping[str, Any], known: Schema) -> None:
+def _add_unknown(found: Violations, path: str, value: Mapping[str, object], known: Schema) -> None:
     def violation(name: str) -> Violation:
         words = no_such_name(name, known, "field here", given=value)
         return Violation(path_of([name], path), "additionalProperties", words, value[name])
@@ -174,20 +201,20 @@ def _add_unknown(found: Violations, path: str, value: Mapping[str, Any], known: 
     found.fill([name for name in value if name not in known], violation)
 
 
-def _relevant(error: Any) -> Iterator[Any]:  # noqa: ANN401  # jsonschema's ValidationError
+def _relevant(error: _Error) -> Iterator[_Error]:
     """Yield an error; for ``anyOf`` and ``oneOf``, yield the errors of the form that fits the value best."""
-    forms = [list(form) for _, form in groupby(error.context, key=lambda one: one.schema_path[0])]
-    if not forms:
+    if not error.context:
         yield error
         return
+    forms = groupby(error.context, key=lambda inner: inner.schema_path[0])
+    for inner in min((list(form) for _, form in forms), key=_distance):
+        yield from _relevant(inner)
 
-    # The best form has the right type, the fewest broken rules, and no unknown names.
-    def distance(form: list[Any]) -> tuple[bool, int, bool]:
-        own = {one.validator for one in form if not one.path}
-        return "type" in own, len(form), "additionalProperties" in own
 
-    for one in min(forms, key=distance):
-        yield from _relevant(one)
+def _distance(form: Sequence[_Error]) -> tuple[bool, int, bool]:
+    """Order the forms: the best one has the right type, the fewest broken rules, and no unknown names."""
+    own = {error.validator for error in form if not error.path}
+    return "type" in own, len(form), "additionalProperties" in own
 
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -203,19 +230,25 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 
 
-def _words(rule: str, error: Any) -> str:  # noqa: ANN401  # as above
+def _words(rule: str, error: _Error) -> str:
     """Return the requirement of a keyword, in words that follow the path of the value."""
     wanted = error.validator_value
     if rule == "enum":
         return f"must be {_one_of(wanted)}{_meant(error.instance, wanted)}"
     if rule == "type":
-        kinds = [wanted] if isinstance(wanted, str) else wanted
-        choices = f", {_one_of(error.schema['enum'])}" if "enum" in error.schema else ""
-        form = f"must be {' or '.join(map(_with_article, kinds))}{choices}"
-        return f"{form}{_meant(error.instance, error.schema.get('discriminator', {}).get('mapping', ()))}"
+        return _words_of_type(wanted, error)
     if rule == "format":
-        return f"must be {next(kind.expected for kind in KINDS.values() if kind.format == wanted)}"
+        return f"must be {_FORMATS[wanted].expected}"
     return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
+
+
+def _words_of_type(wanted: str | list[str], error: _Error) -> str:
+    types = [wanted] if isinstance(wanted, str) else wanted
+    words = f"must be {' or '.join(map(_with_article, types))}"
+    if "enum" in error.schema:
+        words += f", {_one_of(error.schema['enum'])}"
+    forms = error.schema.get("discriminator", {"mapping": ()})
+    return words + _meant(error.instance, forms["mapping"])
 
 
 def _one_of(values: Iterable[object]) -> str:
@@ -227,81 +260,76 @@ def _meant(value: object, allowed: Iterable[object]) -> str:
     """Return a hint to the nearest allowed value; empty if no value is near."""
     if not isinstance(value, str):
         return ""
-    meant = operation_at(value)
-    near = nearest(value if meant is None else meant, map(str, allowed))
+    operation = operation_at(value)
+    near = nearest(value if operation is None else operation, map(str, allowed))
     return "" if near is None else f" (did you mean {near}?)"
 
 
 def _with_article(kind: str) -> str:
-    return kind if kind == "null" else f"{'an' if kind[0] in 'aio' else 'a'} {kind}"
+    if kind == "null":
+        return kind
+    article = "an" if kind[0] in "aio" else "a"
+    return f"{article} {kind}"
 
 
-# The checks of the formats of texts, by the value of the keyword.
-_FORMATS: Final = {kind.format: kind.has_format for kind in KINDS.values() if kind.has_format is not None}
+# The kinds of texts with a format, by the value of the keyword.
+_FORMATS: Final = {kind.format: kind for kind in KINDS.values() if kind.has_format is not None}
 _loading: Final = RLock()
 if hasattr(os, "register_at_fork"):  # a child forked during the import would wait for the lock for ever
     os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
 @cache
-def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types are Any
+def validator_class() -> Callable[[Schema], _Validator]:
     """Return jsonschema's validator class, with a strict integer type and with limits on the number of errors."""
     with _loading:
         import jsonschema  # takes 80 ms, and few requests need it
 
-    library: Any = jsonschema
+    library: Any = jsonschema  # most of its own types are Any
     theirs = library.Draft202012Validator
     checker = theirs.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
-    return library.validators.extend(theirs, _keywords(library), type_checker=checker)
+    keywords = _keywords(theirs.VALIDATORS, library.ValidationError)
+    extended: Callable[[Schema], _Validator] = library.validators.extend(theirs, keywords, type_checker=checker)
+    return extended
 
 
-def _keywords(library: Any) -> JsonObject:  # noqa: ANN401  # as above
+def _keywords(theirs: Mapping[str, _Keyword], error: Callable[[str], _Error]) -> dict[str, _Keyword]:
     """Return the keywords that differ from jsonschema's own."""
-    theirs = library.Draft202012Validator.VALIDATORS
 
-    def required(_validator: Any, names: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
+    def required(_: _Validator, names: Json, value: Json, _rules: Schema) -> Iterator[_Error]:
+        # jsonschema's own keyword yields an error for each name.
         if isinstance(value, dict) and not value.keys() >= set(names):
-            yield library.ValidationError("")  # jsonschema's own keyword yields an error for each name
+            yield error("")
 
-    def closed(validator: Any, allowed: Any, value: Any, rules: Schema) -> Iterator[Any]:  # noqa: ANN401
+    def closed(validator: _Validator, allowed: Json, value: Json, rules: Schema) -> Iterator[_Error]:
         if allowed is not False:
             yield from theirs["additionalProperties"](validator, allowed, value, rules)
         elif isinstance(value, dict) and not value.keys() <= rules.get("properties", {}).keys():
-            yield library.ValidationError("")  # jsonschema's own message sorts all names: seconds for millions of them
+            # jsonschema's own message sorts all names: seconds for millions of them.
+            yield error("")
 
-    def items(validator: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
-        yield from islice(theirs["items"](validator, rules, value, outer) or (), MOST_VIOLATIONS + 1)
+    def items(validator: _Validator, rules: Json, value: Json, outer: Schema) -> Iterator[_Error]:
+        yield from islice(theirs["items"](validator, rules, value, outer), MOST_VIOLATIONS + 1)
 
-    def discriminator(judge: Any, forms: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
-        reference = _reference(forms, value)
-        if reference is not None:
-            yield from judge.descend(value, {"$ref": reference})
+    def formatted(_: _Validator, name: str, value: Json, _rules: Schema) -> Iterator[_Error]:
+        has_format = _FORMATS[name].has_format if name in _FORMATS else None
+        if isinstance(value, str) and has_format is not None and not has_format(value):
+            yield error("")
 
-    formatted = partial(_formatted, library.ValidationError)
     return {
         "required": required,
         "additionalProperties": closed,
         "items": items,
-        "discriminator": discriminator,
+        "discriminator": _discriminator,
         "format": formatted,
     }
 
 
-def _formatted(error: Any, _validator: Any, name: str, value: object, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
-    if _breaks_format(name, value):
-        yield error("")
-
-
-def _reference(forms: Any, value: Any) -> str | None:  # noqa: ANN401
-    """Return the schema that a discriminator chooses, as in OpenAPI. An "if" for each kind would be slow."""
+def _discriminator(validator: _Validator, forms: Json, value: Json, _rules: Schema) -> Iterator[_Error]:
+    """Check a value by the schema that a discriminator chooses, as in OpenAPI. An "if" for each kind would be slow."""
     kind = value.get(forms["propertyName"]) if is_object(value) else None
-    mapping: Mapping[str, str] = forms["mapping"]
-    return mapping.get(kind) if isinstance(kind, str) else None
-
-
-def _breaks_format(name: str, value: object) -> bool:
-    has_format = _FORMATS.get(name)
-    return has_format is not None and isinstance(value, str) and not has_format(value)
+    if isinstance(kind, str) and kind in forms["mapping"]:
+        yield from validator.descend(value, {"$ref": forms["mapping"][kind]})
 
 
 def preload_validator() -> None:

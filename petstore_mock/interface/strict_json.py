@@ -51,7 +51,8 @@ class RepeatedMembers(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        self.names = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+        counts = Counter(name for name, _ in pairs)
+        self.names = [name for name, count in counts.items() if count > 1]
 
 
 def _members(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -79,7 +80,7 @@ _decoder_of_long_integers: Final = json.JSONDecoder(
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
-def decode_json(body: bytes) -> tuple[Any, Violations]:
+def decode_json(body: bytes) -> tuple[Json, Violations]:
     """Decode a JSON text strictly (RFC 8259, and RFC 7493 for repeated members and surrogates)."""
     value = _decoded(body)
     repeated = Violations()
@@ -170,7 +171,7 @@ def encode_json(value: Json) -> bytes:
     return _encode(value).encode("utf-8")
 
 
-def copy_json(value: Any, advice: str) -> Any:  # noqa: ANN401
+def copy_json(value: Json, advice: str) -> Json:
     """Return a copy of the argument ``json``, so the caller can't change it later. A refusal ends with ``advice``."""
     try:
         return json.loads(encode_json(value))
@@ -180,7 +181,8 @@ def copy_json(value: Any, advice: str) -> Any:  # noqa: ANN401
 
 def read_integer(text: str) -> int | str:
     """Return the text of a parameter as an integer if it is a JSON integer other than -0; else return the text."""
-    return _integer(text) if text != "-0" and _INTEGER.fullmatch(text) else text
+    is_integer = text != "-0" and _INTEGER.fullmatch(text) is not None
+    return _integer(text) if is_integer else text
 
 
 def percent_decode(text: str) -> str | None:

@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from http import HTTPMethod
+from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from petstore_mock.common.dates import day
 from petstore_mock.common.refusing import one_of, refuse
+from petstore_mock.common.values import by_name
 from petstore_mock.interface.effects import EFFECTS, IDEMPOTENT_METHODS
 from petstore_mock.interface.relations import RELATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from petstore_mock.common.values import Json
     from petstore_mock.interface.effects import Effect, EffectName
     from petstore_mock.interface.relations import Relation, RelationName
 
@@ -60,7 +63,7 @@ class Field:
     is_assigned: bool = False
     is_label: bool = False
     refers: bool = False
-    samples: tuple[Any, ...] = ()
+    samples: tuple[Json, ...] = ()
     null: str = ""
 
     @property
@@ -95,14 +98,19 @@ class Parameter:
         return RELATIONS[self.relation]
 
     @property
+    def field_name(self) -> str:
+        """The name of the field that it filters by or sets."""
+        return self.field or self.name
+
+    @property
     def filters_by(self) -> str:
         """The field that it filters by; empty if it is no filter."""
-        return (self.field or self.name) if self.says.filters else ""
+        return self.field_name if self.says.filters else ""
 
     @property
     def sets(self) -> str:
         """The field that it sets; empty if it sets none."""
-        return (self.field or self.name) if self.says.sets else ""
+        return self.field_name if self.says.sets else ""
 
     @property
     def place(self) -> str:
@@ -199,21 +207,24 @@ class Operation:
         return self._parameter_that("limits")
 
     def _parameter_that(self, relation: RelationName) -> Parameter | None:
-        return next((one for one in self.parameters if one.relation == relation), None)
+        for parameter in self.parameters:
+            if parameter.relation == relation:
+                return parameter
+        return None
 
     @cached_property
     def filters(self) -> tuple[Parameter, ...]:
         """The parameters that select animals by a field."""
-        return tuple(one for one in self.parameters if one.says.filters)
+        return tuple(parameter for parameter in self.parameters if parameter.says.filters)
 
     @cached_property
     def setting(self) -> tuple[Parameter, ...]:
         """The parameters that set a field of the animal."""
-        return tuple(one for one in self.parameters if one.says.sets)
+        return tuple(parameter for parameter in self.parameters if parameter.says.sets)
 
     def parameters_in(self, where: Literal["query", "path", "header"]) -> tuple[Parameter, ...]:
         """Return the parameters in a part of the request."""
-        return tuple(one for one in self.parameters if one.where == where)
+        return tuple(parameter for parameter in self.parameters if parameter.where == where)
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter called ``name``.
@@ -221,14 +232,17 @@ class Operation:
         Raises:
             PetStoreMockError: the operation has no such parameter; the message suggests the nearest name.
         """
-        known = {one.name: one for one in self.parameters}
+        known = by_name(self.parameters)
         return known[one_of(name, known, "parameter")]
 
     def path_values(self, target: str) -> dict[str, str]:
         """Return the values of the parameters in the path of a request, decoded. Its target begins with ``/v1``."""
         segments = target.partition("?")[0].removeprefix(BASE_PATH).split("/")
-        pairs = zip(self.path.split("/"), segments, strict=False)
-        return {template[1:-1]: unquote(segment) for template, segment in pairs if template.startswith("{")}
+        values: dict[str, str] = {}
+        for template, segment in zip(self.path.split("/"), segments, strict=False):
+            if template.startswith("{"):
+                values[template[1:-1]] = unquote(segment)
+        return values
 
     @property
     def parameters_schema(self) -> str:
@@ -259,13 +273,13 @@ class RouteRow:
         """Return the texts of the path parameters of a path, given as decoded segments; None if the path differs."""
         if len(segments) != len(self.pattern):
             return None
-        found: dict[str, list[str]] = {}
+        texts: dict[str, list[str]] = {}
         for expected, segment in zip(self.pattern, segments, strict=True):
             if expected.startswith("{") and segment:
-                found[expected[1:-1]] = [segment]
+                texts[expected[1:-1]] = [segment]
             elif expected != segment:
                 return None
-        return found
+        return texts
 
 
 _FIELDS: Final = (
@@ -365,12 +379,10 @@ _OPERATIONS: Final = (
     ),
 )
 
-FIELDS: Final[Mapping[str, Field]] = MappingProxyType({field.name: field for field in _FIELDS})
-OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({operation.name: operation for operation in _OPERATIONS})
+FIELDS: Final = by_name(_FIELDS)
+OPERATIONS: Final = by_name(_OPERATIONS)
 # The possible members of bodies: fields of animals, and members of one body that are no such fields.
-MEMBERS: Final[Mapping[str, Field]] = MappingProxyType(
-    {member.name: member for operation in _OPERATIONS for member in operation.members} | dict(FIELDS)
-)
+MEMBERS: Final = by_name((*chain.from_iterable(operation.members for operation in _OPERATIONS), *_FIELDS))
 LABEL: Final = next(field.name for field in _FIELDS if field.is_label)
 
 
@@ -396,11 +408,11 @@ def operation_at(text: object) -> str | None:
     path = urlsplit(target).path.removeprefix(BASE_PATH)
     segments = f"{BASE_PATH}{path}".strip("/").split("/")
     for row in ROUTES:
-        for one in row.operations.values():
-            has_path = not path or row.match(segments) is not None
-            has_method = not method or one.method == method.upper()
+        has_path = not path or row.match(segments) is not None
+        for operation in row.operations.values():
+            has_method = method.upper() in {"", operation.method}
             if has_path and has_method:
-                return one.name
+                return operation.name
     return ""
 
 
@@ -413,7 +425,9 @@ def snake_case(name: str) -> str:
 def in_words(names: Iterable[str]) -> str:
     """Return names as a list in words: ``a``, ``a and b``, ``a, b and c``."""
     *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    if not others:
+        return last
+    return f"{', '.join(others)} and {last}"
 
 
 def _routes() -> tuple[RouteRow, ...]:
@@ -501,8 +515,8 @@ _QUOTED: Final = frozenset(
     {
         "Request body: none",
         *(sentence.text for sentence in SENTENCES.values()),
-        *(f"{one.success}: {one.response_words}" for one in _OPERATIONS),
-        *(f"{one.name}: {one.summary}" for one in _OPERATIONS),
+        *(f"{operation.success}: {operation.response_words}" for operation in _OPERATIONS),
+        *(f"{operation.name}: {operation.summary}" for operation in _OPERATIONS),
     }
 )
 
@@ -511,4 +525,5 @@ def source(section: str, words: str) -> str:
     """Return the source of a rule: ``§4.1``, ``by the meaning of §4.1`` for an inference, an RFC, or an empty text."""
     if not section or section.startswith("RFC"):
         return section
-    return f"{'' if words in _QUOTED else 'by the meaning of '}§{section}"
+    how = "" if words in _QUOTED else "by the meaning of "
+    return f"{how}§{section}"

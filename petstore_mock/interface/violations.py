@@ -123,7 +123,8 @@ class Violation:
     subject: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"{self.path} {self.expected}, got {self.received}" if self.has_value else f"{self.path} {self.expected}"
+        words = f"{self.path} {self.expected}"
+        return f"{words}, got {self.received}" if self.has_value else words
 
     @property
     def has_value(self) -> bool:
@@ -134,7 +135,9 @@ class Violation:
     def received(self) -> str:
         """The received value in words; masked if the name in the path suggests a key."""
         value = self.value
-        return describe(mask_parameter(self.path.rpartition(".")[2], value) if type(value) is str else value)
+        if type(value) is str:
+            value = mask_parameter(self.path.rpartition(".")[2], value)
+        return describe(value)
 
     @property
     def sentence(self) -> Sentence:
@@ -145,7 +148,7 @@ class Violation:
         place = ".".join([location, *known])
         of_operation, of_field = f"{self.subject}.{place}", place if known else ""
         keys = (of_operation, of_field, f"{self.subject}.{location}", self.subject, location, "json")
-        return next(SENTENCES[key] for key in keys if key in SENTENCES)
+        return SENTENCES[next(filter(SENTENCES.__contains__, keys))]
 
 
 class Violations(list[Violation]):

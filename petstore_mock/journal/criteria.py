@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from petstore_mock.common.values import Json, JsonObject
-    from petstore_mock.interface.schemas import Schema
+    from petstore_mock.interface.kinds import Schema
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
 
