@@ -177,6 +177,11 @@ def violations(rules: Schema, value: Json, location: str) -> Violations:
     return found
 
 
+def allows(rules: Schema, value: Json) -> bool:
+    """Whether a schema allows a value. The quick check decides about most values."""
+    return quick(rules)(value) or not violations(rules, value, "")
+
+
 # Rules that are reported although the same value has a wrong type.
 _INDEPENDENT: Final = frozenset({"type", "required", "additionalProperties"})
 

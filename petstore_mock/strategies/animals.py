@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from hypothesis import strategies as st
@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from petstore_mock.core.routing import rules_for
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour
-from petstore_mock.interface.kinds import kind_of
-from petstore_mock.interface.table import ANIMAL, BASE_PATH, FIELDS, operations
+from petstore_mock.interface.table import ANIMAL, BASE_PATH, FIELDS, LABEL, operations
 from petstore_mock.strategies.values import CHARACTERS, json_values, objects, values, wrong_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock.common.values import JsonObject
-    from petstore_mock.interface.table import Field
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.violations import Violation
     from petstore_mock.strategies.values import Strategies
 
     Documents = SearchStrategy[JsonObject]
+
+T = TypeVar("T")
 
 # The strategies with the names of the interface's first list and its first create.
 _LISTS: Final = operations("lists")[0]
@@ -33,25 +33,20 @@ _BODY: Final = str(_CREATES.body)
 _NO_INTEGERS: Final = ("", " 5", "5 ", "+5", "1_0", "1.0", "1e1", "0x5", "05", "\u0665", "NaN", "null", "five", "-0")
 
 
-def _rules_of(is_meant: Callable[[Field], bool]) -> Mapping[str, Any]:
-    """Return the schema of the first field that fits."""
-    name = next(field.name for field in FIELDS.values() if is_meant(field))
-    return schemas.properties(ANIMAL)[name]
-
-
 def names() -> SearchStrategy[str]:
     """Draw the name of an animal (§2): any text that the schema allows, often an awkward one."""
-    return values(_rules_of(lambda field: field.is_label))
+    return values(schemas.properties(ANIMAL)[LABEL])
 
 
 def category_ids() -> SearchStrategy[int]:
     """Draw the identifier of a category (§2): int64, often its bounds and the neighbours of 2**53."""
-    return values(_rules_of(lambda field: field.refers))
+    name = next(field.name for field in FIELDS.values() if field.refers)
+    return values(schemas.properties(ANIMAL)[name])
 
 
 def pet_statuses() -> SearchStrategy[str]:
     """Draw a status: ``available``, ``pending`` or ``sold`` (§2)."""
-    return values(_rules_of(lambda field: kind_of(schemas.properties(ANIMAL)[field.name]).name == "enum"))
+    return values(next(rules for rules in schemas.properties(ANIMAL).values() if "enum" in rules))
 
 
 def new_pets() -> SearchStrategy[JsonObject]:
@@ -77,7 +72,7 @@ class InvalidNewPet(NamedTuple):
         rule: the keyword of the schema that the body breaks, as in ``Violation.rule``.
     """
 
-    body: Any
+    body: Json
     rule: str
 
 
@@ -85,9 +80,7 @@ def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
     """Draw invalid values for the body of createPet (§7): each breaks exactly one rule."""
     schema = schemas.schema(_BODY)
     properties = schemas.properties(_BODY)
-    wrong: Strategies = {}
-    for name, part in properties.items():
-        wrong[name] = wrong_values(part)
+    wrong: Strategies = {name: wrong_values(part) for name, part in properties.items()}
     lacking: list[Documents] = []
     for name in schema["required"]:
         others = {**properties}
@@ -115,11 +108,11 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     The interface does not show the errors for these queries (§7). Encode a query with ``urlencode(query, doseq=True)``,
     or pass it as ``params=``.
     """
-    valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})
+    valid = list_queries().map(_as_texts)
     texts = st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
     wrong: Strategies = {}
     for name, part in schemas.parameters(_LISTS).items():
-        twice = values(part).map(lambda value: [str(value)] * 2)
+        twice = values(part).map(str).map(_twice)
         wrong[name] = twice | wrong_values(part).map(str) | texts
     rules = rules_for(Behaviour())
 
@@ -131,15 +124,23 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     return _breaking(InvalidListQuery, _with_one(valid, wrong, texts), violations)
 
 
+def _as_texts(query: JsonObject) -> JsonObject:
+    return {name: str(value) for name, value in query.items()}
+
+
+def _twice(text: str) -> list[str]:
+    return [text, text]
+
+
 def _breaking(
-    kind: Callable[[Any, str], Any], drawn: SearchStrategy[Any], violations: Callable[[Any], Sequence[Violation]]
-) -> SearchStrategy[Any]:
+    kind: Callable[[Json, str], T], drawn: SearchStrategy[Json], violations: Callable[[Json], Sequence[Violation]]
+) -> SearchStrategy[T]:
     """Draw values that break exactly one rule, with the rule."""
     broken = drawn.filter(lambda value: len(violations(value)) == 1)
     return broken.map(lambda value: kind(value, violations(value)[0].rule))
 
 
-def _with_one(valid: Documents, wrong: Strategies, any_value: SearchStrategy[Any]) -> Documents:
+def _with_one(valid: Documents, wrong: Strategies, any_value: SearchStrategy[Json]) -> Documents:
     """Draw documents with one wrong or unknown member."""
     near: list[str] = []
     for name in wrong:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, product
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain, filterfalse, product
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
 
@@ -61,8 +62,8 @@ def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
     # A unique list of sampled_from() draws from the remaining items: removing one would change all later items, and
     # shrinking would fail. So the strategy draws an index.
     change = st.integers(0, len(others) - 1).map(others.__getitem__)
-    changes = st.lists(change, unique_by=lambda pair: pair[0], max_size=len(chosen))
-    return changes.map(lambda drawn: Behaviour().replace(**dict[str, Any](drawn)))
+    changes = st.lists(change, unique_by=itemgetter(0), max_size=len(chosen))
+    return changes.map(dict[str, str]).map(Behaviour().replace)
 
 
 @guided
@@ -73,19 +74,22 @@ def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrate
         allow_wire: whether to draw faults of the connection, which need a socket.
         allow_waits: whether to draw faults that take real time: a delay, a hang, a positive ``Retry-After``.
     """
-    drawn: list[Fault] = []
-    for fault in (*QUICK_FAULTS, *SLOW_FAULTS, *UNUSUAL):
-        is_for_all = len(operations_of(fault)) == len(OPERATIONS)
-        is_allowed = allow_wire or not any(part.row.needs_socket for part in fault.parts)
-        is_in_time = allow_waits or is_quick(fault)
-        if is_for_all and is_allowed and is_in_time:
-            drawn.append(fault)
+    every = (*QUICK_FAULTS, *SLOW_FAULTS, *UNUSUAL)
+    drawn = [fault for fault in every if len(operations_of(fault)) == len(OPERATIONS)]
+    if not allow_wire:
+        drawn = [*filterfalse(_needs_socket, drawn)]
+    if not allow_waits:
+        drawn = [*filter(is_quick, drawn)]
     return st.sampled_from(drawn)
+
+
+def _needs_socket(fault: Fault) -> bool:
+    return any(part.row.needs_socket for part in fault.parts)
 
 
 def is_quick(fault: Fault) -> bool:
     """Whether a fault takes no real time, even for a client that honours ``Retry-After``."""
-    return not (fault.takes_time or fault.tells_to_wait)
+    return not fault.takes_time and not fault.tells_to_wait
 
 
 def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedFault]:
@@ -95,21 +99,20 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
     """
     plans: list[PlannedFault] = []
     for fault, row in product(faults, rows):
-        if row.name not in operations_of(fault):
-            continue
         times = None if fault.kind == "sequence" else 1
         plan = PlannedFault(fault=fault, on=row.name, times=times)
-        plans += [replace(plan, at=point) for point in _points(fault, row)]
+        if row.name in operations_of(fault):
+            plans += [replace(plan, at=point) for point in _points(fault, row)]
     return plans
 
 
 def _points(fault: Fault, row: Operation) -> list[CommitPoint]:
-    rows = [part.row for part in fault.parts]
     # A whole response is the same at both points.
-    if not row.commits or all(kind.is_whole for kind in rows):
+    damaging = [part.row for part in fault.parts if not part.row.is_whole]
+    if not row.commits or not damaging:
         return ["before_commit"]
     # Before the commit, a readable response would show an animal that the service does not keep.
-    if any(kind.readable and not kind.is_whole for kind in rows):
+    if any(kind.readable for kind in damaging):
         return ["after_commit"]
     return ["before_commit", "after_commit"]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cache, partial
 from itertools import chain, product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -20,6 +20,7 @@ from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, Pick, PlannedFault, Scenario, Together
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.suggesting import guided
+from petstore_mock.common.values import by_name
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.kinds import kind_of
@@ -30,10 +31,10 @@ from petstore_mock.strategies.plans import QUICK_FAULTS, behaviours, planned, pl
 from petstore_mock.strategies.values import samples, values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock.checks.scenario import Step
-    from petstore_mock.common.values import JsonObject
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.faults import Fault
     from petstore_mock.strategies.values import Strategies
 
@@ -79,23 +80,13 @@ class Blocks:
     """The blocks of scenarios. ``operations`` has the client's arguments by operation; None means all."""
 
     def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
-        self._taken: dict[str, Collection[str]] = {}
-        self.rows: list[Operation] = []
-        self.plain: list[Call] = []
+        self._taken = operations or _all_arguments()
+        self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
+        self.plain = [*map(plain_call, self.rows)]
         # The calls that show stored animals.
-        self.looks: list[Call] = []
+        self.looks = [ask for ask in self.plain if ask.row.does.shows_stored]
         # The calls that can be about an animal after its removal.
-        gone: list[Call] = []
-        for name, row in OPERATIONS.items():
-            if operations is not None and name not in operations:
-                continue
-            self._taken[name] = list(schemas_of(row)) if operations is None else operations[name]
-            self.rows.append(row)
-            self.plain.append(plain_call(row))
-            if row.does.shows_stored:
-                self.looks.append(plain_call(row))
-            if not row.does.adds:
-                gone.append(plain_call(row, Pick("vanished")))
+        gone = [plain_call(row, Pick("vanished")) for row in self.rows if not row.does.adds]
         self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
 
     def values(self, given: Collection[str]) -> list[Call]:
@@ -124,11 +115,8 @@ class Blocks:
         """Return the blocks with acts of other actors, by kind."""
         looks, plain = self.looks, self.plain
         kinds_of_blocks: list[list[Block]] = [self._looked_at(Act("seed", pet) for pet in _sample_pets())]
-        changed: list[Block] = []
-        for change in _sample_changes():
-            update = Act("update", {"pet": _NEWEST, **change})
-            changed.append((*looks, update, *looks))
-        kinds_of_blocks.append(changed)
+        updates = [Act("update", {"pet": _NEWEST, **change}) for change in _sample_changes()]
+        kinds_of_blocks.append([(*looks, update, *looks) for update in updates])
         kinds_of_blocks.append(self._looked_at(Act("seed_many", {"count": count}) for count in _MANY))
         kinds_of_blocks.append([(*looks, *self.removal)])
         kinds_of_blocks.append([(ask, Act("spoil"), ask) for ask in (*looks, *plain)])
@@ -137,11 +125,8 @@ class Blocks:
             before: list[Block] = [(Act(act), ask) for ask in plain]
             kinds_of_blocks.append(before)
         kinds_of_blocks.append(self._after_removals())
-        long: list[Block] = []
-        for text in _LONG:
-            seed = Act("seed", {LABEL: text})
-            long.append((seed, *looks, *self.removal))
-        kinds_of_blocks.append(long)
+        long_names = [Act("seed", {LABEL: text}) for text in _LONG]
+        kinds_of_blocks.append([(seed, *looks, *self.removal) for seed in long_names])
         return kinds_of_blocks
 
     def _looked_at(self, acts: Iterable[Act]) -> list[Block]:
@@ -159,7 +144,7 @@ class Blocks:
         return blocks
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
-        return [met(one) for one in planned(faults, self.rows)]
+        return [*map(met, planned(faults, self.rows))]
 
     def redirections(self) -> list[Block]:
         """Return the blocks in which a call is redirected, also in a loop."""
@@ -176,27 +161,27 @@ class Blocks:
 
     def pairs(self) -> list[tuple[Call, Call]]:
         """Return pairs of calls with different requests and responses."""
-        pairs: list[tuple[Call, Call]] = []
-        for first, second in product(self.rows, self.rows):
-            other = _told_apart(second, 1)
-            pairs.append((_told_apart(first, 0), other))
-        return pairs
+        first = [_told_apart(row, 0) for row in self.rows]
+        second = [_told_apart(row, 1) for row in self.rows]
+        return [*product(first, second)]
 
-    def arguments(self, row: Operation) -> SearchStrategy[Any]:
+    def arguments(self, row: Operation) -> SearchStrategy[JsonObject]:
         """Draw the arguments of a call: mostly ids of known animals, and any values that the schema allows."""
         rules = schemas_of(row)
-        drawn: Strategies = {}
-        for name in self._taken[row.name]:
-            drawn[name] = values(rules[name])
+        drawn: Strategies = {name: values(rules[name]) for name in self._taken[row.name]}
         for parameter in row.parameters_in("path"):
             drawn[parameter.name] = drawn[parameter.name].filter(partial(_can_be_sent, row, parameter.name))
         if row.identifier is not None:
             name = row.identifier.name
             known = [Pick("known", index) for index in range(4)]
-            others = [Pick("vanished"), Pick("vanished", 1), 404, *samples(rules[name])]
-            drawn[name] = st.sampled_from([*known, *known, *others])
+            gone = [Pick("vanished"), Pick("vanished", 1)]
+            drawn[name] = st.sampled_from([*known, *known, *gone, 404, *samples(rules[name])])
         required = {name: drawn.pop(name) for name in required_arguments(row)}
         return st.fixed_dictionaries(required, optional=drawn)
+
+
+def _all_arguments() -> dict[str, list[str]]:
+    return {name: [*schemas_of(row)] for name, row in OPERATIONS.items()}
 
 
 def _odd_calls(ask: Call, names: Iterable[str], most: int | None = None) -> Iterator[Call]:
@@ -209,15 +194,14 @@ def _odd_calls(ask: Call, names: Iterable[str], most: int | None = None) -> Iter
 
 def _can_be_sent(row: Operation, name: str, value: object) -> bool:
     """Whether a request can have a value of an argument. An empty text in a path is another path."""
-    return value != "" or all(parameter.name != name for parameter in row.parameters_in("path"))
+    return value != "" or name not in by_name(row.parameters_in("path"))
 
 
 def _sample_pets() -> list[JsonObject]:
     """Return the fields of animals that another actor adds, one odd value each, without ids that may be taken."""
     pets: list[JsonObject] = []
     for name, rules in properties(ANIMAL).items():
-        odd = samples(rules)
-        for value in odd:
+        for value in samples(rules):
             may_be_taken = FIELDS[name].is_assigned and 0 < abs(value) <= _LARGEST_TAKEN
             if not may_be_taken:
                 pets.append({name: value})
@@ -239,12 +223,12 @@ def _sample_changes() -> list[JsonObject]:
 def _told_apart(row: Operation, which: int) -> Call:
     """Return a call that differs from the call with another ``which`` in its request and its response."""
     given = dict(plain_call(row, Pick("known", which)).arguments)
-    filters = {parameter.name for parameter in row.filters}
+    filters = by_name(row.filters)
     for name, rules in schemas_of(row).items():
         kind = kind_of(rules)
-        is_added_filter = name not in given and name in filters and kind.name == "enum"
+        is_filter = name in filters and kind.name == "enum"
         is_given_text = name in given and kind.type == "string"
-        if is_added_filter or is_given_text:
+        if is_filter or is_given_text:
             given[name] = samples(rules)[which]
     return Call(row.name, given)
 
@@ -255,7 +239,7 @@ def scenarios(
     operations: Mapping[str, Collection[str]] | None = None,
     vary: Collection[str] | None = None,
     faults: Collection[Fault | int] | None = None,
-    arguments: Mapping[str, SearchStrategy[Any]] | None = None,
+    arguments: Mapping[str, SearchStrategy[JsonObject]] | None = None,
     concurrent: bool = False,
     steps: Collection[str] = (),
 ) -> SearchStrategy[Scenario]:
@@ -270,20 +254,22 @@ def scenarios(
         steps: the names of your own steps.
     """
     require(operations != {}, "one or more operations", operations=operations)
+    own_arguments = arguments or {}
     _check_operations(operations or {})
-    check_arguments(arguments or {})
+    check_arguments(own_arguments)
     blocks = Blocks(operations)
-    own = QUICK_FAULTS if faults is None else [coerce(fault) for fault in faults]
-    kinds_of_blocks = _kinds_of_blocks(blocks, own, steps)
     if faults is None:
+        kinds_of_blocks = _kinds_of_blocks(blocks, QUICK_FAULTS, steps)
         kinds_of_blocks.append(st.sampled_from(blocks.redirections()))
+    else:
+        kinds_of_blocks = _kinds_of_blocks(blocks, [*map(coerce, faults)], steps)
     if concurrent:
         kinds_of_blocks += [_together(blocks.pairs())] * 5
     block = st.sampled_from(kinds_of_blocks).flatmap(lambda kind: kind)
     nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
-    flat = nested.map(lambda parts: tuple(chain.from_iterable(chain.from_iterable(parts))))
+    flat = nested.map(chain.from_iterable).map(chain.from_iterable).map(tuple)
     chosen = list(_VARIED_BY_DEFAULT if vary is None else vary)
-    return _with_arguments(st.builds(Scenario, behaviours(vary=chosen), flat), arguments or {})
+    return _with_arguments(st.builds(Scenario, behaviours(vary=chosen), flat), own_arguments)
 
 
 def _kinds_of_blocks(blocks: Blocks, faults: Collection[Fault], steps: Collection[str]) -> list[SearchStrategy[Block]]:
@@ -317,13 +303,18 @@ def check_arguments(arguments: Mapping[str, object]) -> None:
 
 @st.composite
 def _with_arguments(
-    draw: Callable[[Any], Any], drawn: SearchStrategy[Scenario], given: Mapping[str, SearchStrategy[Any]]
+    draw: st.DrawFn, drawn: SearchStrategy[Scenario], given: Mapping[str, SearchStrategy[JsonObject]]
 ) -> Scenario:
-    scenario: Scenario = draw(drawn)
-    return scenario.replaced(lambda call: draw(given[call.operation]) if call.operation in given else call.arguments)
+    def arguments_of(call: Call) -> Mapping[str, Json]:
+        return draw(given[call.operation]) if call.operation in given else call.arguments
+
+    return draw(drawn).replaced(arguments_of)
 
 
 def _together(pairs: Sequence[tuple[Call, Call]]) -> SearchStrategy[Block]:
     places = st.integers(1, 12) | st.integers(1, PLACES)
-    drawn = st.tuples(st.sampled_from(pairs), places, st.none() | places)
-    return drawn.map(lambda one: (TWO_PETS, Together(*one[0], *one[1:])))
+    return st.builds(_at_once, st.sampled_from(pairs), places, st.none() | places)
+
+
+def _at_once(calls: tuple[Call, Call], hold: int, then: int | None) -> Block:
+    return TWO_PETS, Together(*calls, hold, then)

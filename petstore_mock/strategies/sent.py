@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from petstore_mock import faults as kinds
 from petstore_mock.interface.schemas import schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petstore_mock.common.values import JsonObject
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.faults import Fault
 
     Faults = tuple[Fault, ...]
@@ -34,7 +32,7 @@ _CODINGS: Final = ("gzip-multi", "x-gzip", "deflate-zlib", "deflate-raw", "doubl
 _GATEWAY: Final = "<html><body>Bad gateway</body></html>"
 
 # Responses by subject: the status, and the arguments of ``faults.respond()``.
-_Rows: TypeAlias = "list[tuple[int, dict[str, Any]]]"
+_Rows: TypeAlias = "list[tuple[int, JsonObject]]"
 _NO_SUCCESSES: Final[_Rows] = [
     (200, {"body": ""}),
     (201, {"body": ""}),
@@ -56,7 +54,7 @@ _GATEWAYS: Final[_Rows] = [
     (502, {"body": _GATEWAY, "headers": {"Content-Type": 'text/html; charset="utf-8"'}}),
     (500, {"body": "", "headers": {"Content-Encoding": "gzip"}}),
 ]
-_ERRORS: Final[tuple[Any, ...]] = (True, 5, "Internal error", [], {}, {"errors": [{"detail": "none"}]})
+_ERRORS: Final[tuple[Json, ...]] = (True, 5, "Internal error", [], {}, {"errors": [{"detail": "none"}]})
 _ERROR_BODIES: Final[_Rows] = [
     *((500, {"json": document}) for document in _ERRORS),
     *((status, {"json": ["refused"]}) for status in (400, 404)),
@@ -81,7 +79,7 @@ def _animal() -> JsonObject:
     return animal
 
 
-def _broken_documents() -> list[Any]:
+def _broken_documents() -> list[Json]:
     """Return documents that break the interface, each in one way that services really break it."""
     animal = _animal()
     renamed = {**animal}
@@ -125,13 +123,13 @@ _QUICK["responses that HTTP allows"] = (
     *(kinds.interim(100), kinds.many_fields(), kinds.no_date(), kinds.until_close(), kinds.chunk_extras()),
     *(kinds.reason_phrase(""), kinds.reason_phrase("Voilà"), *map(kinds.encoded, _CODINGS)),
 )
-QUICK: Final[Mapping[str, Faults]] = MappingProxyType(_QUICK)
+QUICK: Final = MappingProxyType(_QUICK)
 _SLOW: Final[dict[str, Faults]] = {}
 _SLOW["late responses"] = (
     *(kinds.delay(0.05), kinds.dribble(10_000), kinds.server_error(503, delay=0.05)),
     *(kinds.hang(), kinds.stall_body(), kinds.sequence(503, kinds.hang())),
 )
 _SLOW["waits"] = (kinds.rate_limited(1), kinds.respond(503, headers={"Retry-After": "1"}))
-SLOW: Final[Mapping[str, Faults]] = MappingProxyType(_SLOW)
+SLOW: Final = MappingProxyType(_SLOW)
 # Faults that usual libraries do not survive, so no client meets them by default.
 UNUSUAL: Final = (kinds.interim(103), kinds.surplus(), kinds.idle_408(), kinds.endless_body())

@@ -6,26 +6,27 @@ Each kind of values (``interface/kinds.py``) has a row here, with its simple val
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, date, datetime
+from functools import partial
 from json import loads
 from operator import mul
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
 
 from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.kinds import KINDS, edges, kind_of, plain, wrong_texts
-from petstore_mock.interface.schemas import violations
+from petstore_mock.interface.schemas import allows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.interface.kinds import Schema
 
-    Schema = Mapping[str, Any]
-    Strategies = dict[str, SearchStrategy[Any]]  # by the name of a member or an argument
+    Strategies = dict[str, SearchStrategy[Json]]  # by the name of a member or an argument
 
 # Small integers, the bounds of 32 and 64 bits, and the bounds of the integers that a float holds exactly.
 _INTEGERS: Final = (
@@ -79,7 +80,7 @@ _MOMENTS: Final = (
     *("2021-06-15T10:00:00Z", "2024-02-29T23:59:59Z", "2021-06-15T10:00:00.123Z", "2021-06-15T10:00:00.123456Z"),
     *("2021-06-15T10:00:00+02:00", "2021-03-28T02:30:00+01:00", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
 )
-_OF_EACH_TYPE: Final[st.SearchStrategy[Any]] = st.sampled_from([None, True, 1, 1.5, "1", [], {}])
+_OF_EACH_TYPE: Final[st.SearchStrategy[Json]] = st.sampled_from([None, True, 1, 1.5, "1", [], {}])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,16 +91,14 @@ class _Drawn:
         simple: returns values that a schema may allow, the simplest first.
         others: returns a strategy for further values; None if the simple ones are all.
         near: returns a strategy for wrong values that resemble right ones; None if values of other types are enough.
-        handled: the keywords of a schema that ``others`` obeys. For any other keyword, drawn values are filtered.
     """
 
-    simple: Callable[[Schema], list[Any]]
-    others: Callable[[Schema], SearchStrategy[Any]] | None = None
-    near: Callable[[Schema], SearchStrategy[Any]] | None = None
-    handled: frozenset[str] = frozenset()
+    simple: Callable[[Schema], list[Json]]
+    others: Callable[[Schema], SearchStrategy[Json]] | None = None
+    near: Callable[[Schema], SearchStrategy[Json]] | None = None
 
 
-def _always(*values: Json) -> Callable[[Schema], list[Any]]:
+def _always(*values: Json) -> Callable[[Schema], list[Json]]:
     return lambda _: list(values)
 
 
@@ -107,12 +106,14 @@ def _texts(_: Schema) -> SearchStrategy[str]:
     return st.builds(mul, st.text(CHARACTERS, max_size=8), st.sampled_from(_LENGTHS))
 
 
-def _members_of_enum(schema: Schema) -> list[Any]:
+def _members_of_enum(schema: Schema) -> list[Json]:
     return list(schema["enum"])
 
 
 def _near_enum(schema: Schema) -> SearchStrategy[str]:
-    near = [text for item in schema["enum"] for text in (item.upper(), f"{item} ", item[:-1])]
+    near: list[str] = []
+    for item in schema["enum"]:
+        near += [item.upper(), f"{item} ", item[:-1]]
     return st.sampled_from(near) | st.text(CHARACTERS)
 
 
@@ -120,8 +121,8 @@ def _integers(schema: Schema) -> SearchStrategy[int]:
     return st.integers(schema.get("minimum"), schema.get("maximum"))
 
 
-def _beyond_bounds(schema: Schema) -> SearchStrategy[Any]:
-    drawn: list[SearchStrategy[Any]] = [_OF_EACH_TYPE]
+def _beyond_bounds(schema: Schema) -> SearchStrategy[Json]:
+    drawn: list[SearchStrategy[Json]] = [_OF_EACH_TYPE]
     if "minimum" in schema:
         drawn.append(st.integers(max_value=schema["minimum"] - 1))
     if "maximum" in schema:
@@ -134,7 +135,7 @@ def _numbers(schema: Schema) -> SearchStrategy[float]:
 
 
 def _dates(_: Schema) -> SearchStrategy[str]:
-    return st.dates().map(lambda day: day.isoformat())
+    return st.dates().map(date.isoformat)
 
 
 def _near_dates(_: Schema) -> SearchStrategy[str]:
@@ -143,7 +144,7 @@ def _near_dates(_: Schema) -> SearchStrategy[str]:
 
 
 def _moments(_: Schema) -> SearchStrategy[str]:
-    return st.datetimes(timezones=st.just(UTC)).map(lambda moment: moment.isoformat())
+    return st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat)
 
 
 def _near_moments(_: Schema) -> SearchStrategy[str]:
@@ -151,17 +152,25 @@ def _near_moments(_: Schema) -> SearchStrategy[str]:
     return st.sampled_from(no_moments) | st.text(CHARACTERS, max_size=25)
 
 
-def _simple_arrays(schema: Schema) -> list[Any]:
+def _simple_arrays(schema: Schema) -> list[Json]:
     return [[value] for value in samples(schema["items"])[:3]] + [[]]
 
 
-def _arrays(schema: Schema) -> SearchStrategy[list[Any]]:
+def _arrays(schema: Schema) -> SearchStrategy[list[Json]]:
     unique = repr if schema.get("uniqueItems") else None
     return st.lists(values(schema["items"]), max_size=schema.get("maxItems"), unique_by=unique)
 
 
-def _near_arrays(schema: Schema) -> SearchStrategy[list[Any]]:
+def _near_arrays(schema: Schema) -> SearchStrategy[list[Json]]:
     return st.lists(wrong_values(schema["items"]), min_size=1, max_size=2)
+
+
+def _simple_objects(schema: Schema) -> list[Json]:
+    return [plain(schema)]
+
+
+def _near_objects(schema: Schema) -> SearchStrategy[Json]:
+    return st.sampled_from([*map(loads, wrong_texts(schema).values())])
 
 
 def objects(schema: Schema) -> SearchStrategy[JsonObject]:
@@ -174,59 +183,52 @@ def objects(schema: Schema) -> SearchStrategy[JsonObject]:
     return st.fixed_dictionaries(required, optional=optional)
 
 
-_BOUNDS: Final = frozenset({"minimum", "maximum"})
 _ROWS: Final[dict[str, _Drawn]] = {}
 _ROWS["text"] = _Drawn(simple=_always(*_TEXTS), others=_texts)
-_ROWS["enum"] = _Drawn(simple=_members_of_enum, near=_near_enum, handled=frozenset({"enum"}))
-_ROWS["int64"] = _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds, handled=_BOUNDS)
+_ROWS["enum"] = _Drawn(simple=_members_of_enum, near=_near_enum)
+_ROWS["int64"] = _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds)
 _ROWS["integer"] = _ROWS["int64"]
-_ROWS["number"] = _Drawn(simple=_always(*_NUMBERS), others=_numbers, near=_beyond_bounds, handled=_BOUNDS)
+_ROWS["number"] = _Drawn(simple=_always(*_NUMBERS), others=_numbers, near=_beyond_bounds)
 _ROWS["boolean"] = _Drawn(simple=_always(True, False))  # noqa: FBT003  # values of JSON, not flags
 _ROWS["date"] = _Drawn(simple=_always(*_DATES), others=_dates, near=_near_dates)
 _ROWS["date-time"] = _Drawn(simple=_always(*_MOMENTS), others=_moments, near=_near_moments)
-_OF_ARRAYS: Final = frozenset({"items", "maxItems", "uniqueItems"})
-_ROWS["array"] = _Drawn(simple=_simple_arrays, others=_arrays, near=_near_arrays, handled=_OF_ARRAYS)
-_OF_OBJECTS: Final = frozenset({"properties", "required", "additionalProperties"})
-_ROWS["object"] = _Drawn(
-    simple=lambda schema: [plain(schema)],
-    others=objects,
-    near=lambda schema: st.sampled_from([loads(text) for text in wrong_texts(schema).values()]),
-    handled=_OF_OBJECTS,
-)
-# Keywords that describe a value, or that each value of the kind obeys.
-_DESCRIBING: Final = frozenset({"type", "format", "title", "description", "default", "examples"})
+_ROWS["array"] = _Drawn(simple=_simple_arrays, others=_arrays, near=_near_arrays)
+_ROWS["object"] = _Drawn(simple=_simple_objects, others=objects, near=_near_objects)
 if _ROWS.keys() != KINDS.keys():
     refuse(f"expected a strategy for each kind of values; unmatched: {', '.join(sorted(_ROWS.keys() ^ KINDS.keys()))}")
 
 
-def samples(schema: Schema) -> list[Any]:
+def samples(schema: Schema) -> list[Json]:
     """Return values that a schema allows, the simplest first."""
-    simple = [*_ROWS[kind_of(schema).name].simple(schema), *(loads(edge.text) for edge in edges(schema))]
-    return [value for value in simple if not violations(schema, value, "")]
+    simple = _ROWS[kind_of(schema).name].simple(schema)
+    simple += [loads(edge.text) for edge in edges(schema)]
+    return [*filter(partial(allows, schema), simple)]
 
 
-def values(schema: Schema) -> SearchStrategy[Any]:
+def values(schema: Schema) -> SearchStrategy[Json]:
     """Draw values that a schema allows."""
-    row, simple = _ROWS[kind_of(schema).name], samples(schema)
-    if row.others is None:
-        return st.sampled_from(simple)
-    others = row.others(schema)
-    if not schema.keys() <= row.handled | _DESCRIBING:
-        others = others.filter(lambda value: not violations(schema, value, ""))
-    return st.sampled_from(simple) | others if simple else others
+    simple, others = samples(schema), _ROWS[kind_of(schema).name].others
+    drawn: list[SearchStrategy[Json]] = [st.sampled_from(simple)] if simple else []
+    if others is not None:
+        drawn.append(others(schema).filter(partial(allows, schema)))
+    return st.one_of(drawn)
 
 
-def json_values() -> SearchStrategy[Any]:
+def json_values() -> SearchStrategy[Json]:
     """Draw any JSON value, mostly a small one."""
-    texts = st.text(CHARACTERS, max_size=10)
-    return st.recursive(
-        _OF_EACH_TYPE | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-        max_leaves=5,
-    )
+    numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    return st.recursive(_OF_EACH_TYPE | numbers | _short_texts(), _containers, max_leaves=5)
 
 
-def wrong_values(schema: Schema) -> SearchStrategy[Any]:
+def _short_texts() -> SearchStrategy[str]:
+    return st.text(CHARACTERS, max_size=10)
+
+
+def _containers(parts: SearchStrategy[Json]) -> SearchStrategy[Json]:
+    return st.lists(parts, max_size=3) | st.dictionaries(_short_texts(), parts, max_size=3)
+
+
+def wrong_values(schema: Schema) -> SearchStrategy[Json]:
     """Draw values that mostly break a schema."""
     near = _ROWS[kind_of(schema).name].near
     # json_values() alone rarely draws a given type.
