@@ -76,6 +76,8 @@ def values_of(turn: Turn) -> JsonObject:
     return read_values(turn.operation, {**turn.path, **turn.given})
 
 
+_MOST_DIGITS: Final = 25
+
 # Whole responses
 
 EMPTY: Final = becomes(document=[])
@@ -138,11 +140,14 @@ def take_other_id(turn: Turn) -> None:
 def keep_refused(turn: Turn) -> None:
     """Keep the valid fields of a refused request: on its animal, or on a new one with its label."""
     values = values_of(turn)
-    set_fields = {one.sets: values[one.name] for one in turn.operation.setting if one.name in values}
-    given = {**set_fields, **turn.fields}
-    kept = {
-        name: given[name] for name, rules in properties(ANIMAL).items() if name in given and quick(rules)(given[name])
-    }
+    given = dict(turn.fields)
+    for parameter in turn.operation.setting:
+        if parameter.name in values:
+            given.setdefault(parameter.sets, values[parameter.name])
+    kept: Pet = {}
+    for name, rules in properties(ANIMAL).items():
+        if name in given and quick(rules)(given[name]):
+            kept[name] = given[name]
     if turn.former is not None:
         turn.animals.update(turn.former["id"], kept)
     elif turn.operation.does.adds and LABEL in kept:
@@ -234,6 +239,11 @@ def has(parameter: Parameter, value: object = None) -> Callable[[Turn], bool]:
 def has_both(first: Parameter, second: Parameter) -> Callable[[Turn], bool]:
     """Return whether a request has both parameters."""
     return lambda turn: {first.name, second.name} <= turn.given.keys()
+
+
+def is_huge(parameter: Parameter) -> Callable[[Turn], bool]:
+    """Return whether a parameter has more digits than any integer type."""
+    return lambda turn: len(turn.path.get(parameter.name) or turn.given.get(parameter.name, "")) > _MOST_DIGITS
 
 
 def select_after_limit(turn: Turn) -> None:

@@ -11,13 +11,13 @@ from json import dumps
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.schemas import properties
 from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify.evidence import GAP_PROBES
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
-from petstore_mock.verify.row import CREATES, SHOWING, Clause, Result, sections, success_clause
+from petstore_mock.verify.row import CREATES_WITH_BODY, SHOWING, Result, sections, success_clause
 from petstore_mock.verify.rows import animals, bodies, effects, fields, keys, lists, messages
+from petstore_mock.verify.rows.checks import failing_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,19 +28,7 @@ if TYPE_CHECKING:
 
 
 _SUBJECTS: Final = (messages, fields, lists, animals, effects, bodies, keys)
-
-
-def _collected() -> dict[str, Clause]:
-    rows: dict[str, Clause] = {}
-    for row in sections(chain.from_iterable(subject.rows() for subject in _SUBJECTS)):
-        if row.id in rows:
-            refuse(f"expected one row for each clause; got two for {row.id}: {rows[row.id].words}, and {row.words}")
-        rows[row.id] = row
-    return rows
-
-
-_BY_ID: Final = _collected()
-CLAUSES: Final = tuple(_BY_ID.values())
+CLAUSES: Final = sections(chain.from_iterable(subject.rows() for subject in _SUBJECTS))
 
 
 def _in_order() -> Iterator[Probe]:
@@ -55,8 +43,8 @@ def _in_order() -> Iterator[Probe]:
 
 def _simplest() -> Iterator[Probe]:
     """Yield the simplest create for a service that refuses every plain one."""
-    for operation in CREATES:
-        if operation.body is not None and LABEL in properties(operation.body):
+    for operation in CREATES_WITH_BODY:
+        if LABEL in properties(str(operation.body)):
             label = {LABEL: dumps(FIELDS[LABEL].samples[0])}
             yield sends(operation, label, phase=Phase.SIMPLEST_CREATE, expected=OPEN)
 
@@ -93,11 +81,15 @@ def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
 
 
 def _of_failure(seen: Seen, failure: FailedError, history: History) -> Iterator[tuple[str, Result]]:
-    has_own_clause = bool(seen.probe.shows) and seen.probe.expected.status != 0
-    if not has_own_clause and not history.fails_again(seen):
+    blamed = success_clause(seen.operation)
+    if seen.probe.shows and seen.probe.expected.status:
+        blamed = seen.probe.shows
+    elif not history.fails_again(seen):
         return
-    blamed = seen.probe.shows if has_own_clause else success_clause(seen.operation)
-    yield "1-http" if failure.kind == "frame" else blamed, Result(holds=False, expected="a whole response")
+    blamed = failing_value(seen, history) or blamed
+    if failure.kind == "frame":
+        blamed = "1-http"
+    yield blamed, Result(holds=False, expected="a whole response")
 
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:

@@ -22,8 +22,8 @@ from petstore_mock.interface.gaps import GAPS, NULLS
 from petstore_mock.interface.kinds import kind_of, wrong_text
 from petstore_mock.interface.schemas import parameters, properties, schema, violations
 from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
-from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
-from petstore_mock.verify.row import CREATES, EVERY, LISTS, WITH_BODY
+from petstore_mock.verify.probes import OPEN, Phase, Probe, enums_of, request, sends
+from petstore_mock.verify.row import CREATES_WITH_BODY, EVERY, LISTS
 from petstore_mock.verify.seen import NO_JSON
 
 if TYPE_CHECKING:
@@ -93,16 +93,14 @@ def _finding(gap: str, history: History, keys: tuple[str, ...]) -> Finding:
     sighted = _sighted(row, history)
     if not sighted:
         return Finding(gap, None, row.needs, "not_observable")
-    most_frequent_first = sorted(sighted.items(), key=_count, reverse=True)
-    lines = [_line(row, choice, shown_by) for choice, shown_by in most_frequent_first]
-    evidence = hide(", and ".join(lines), keys)
-    count = sum(map(len, sighted.values()))
+    most_frequent_first = sorted(sighted, key=lambda choice: -len(sighted[choice]))
+    evidence = ", and ".join(_line(row, choice, sighted[choice]) for choice in most_frequent_first)
+    choice, kind = most_frequent_first[0] or None, "learned"
+    if choice is None:
+        kind = "neither"
     if len(sighted) > 1:
-        return Finding(gap, None, evidence, "contradictory", count)
-    (only,) = sighted
-    if not only:
-        return Finding(gap, None, evidence, "neither", count)
-    return Finding(gap, only, evidence, "learned", count)
+        choice, kind = None, "contradictory"
+    return Finding(gap, choice, hide(evidence, keys), kind, sum(map(len, sighted.values())))
 
 
 def _sighted(row: Evidence, history: History) -> dict[str, list[Seen]]:
@@ -125,10 +123,6 @@ def _is_judged(seen: Seen, gap: str, history: History) -> bool:
         return False
     # A service that refuses every plain animal shows nothing about odd ones.
     return history.accepts_plain or not seen.operation.does.adds
-
-
-def _count(item: tuple[str, list[Seen]]) -> int:
-    return len(item[1])
 
 
 def _line(row: Evidence, choice: str, shown_by: list[Seen]) -> str:
@@ -163,9 +157,17 @@ def _shape(value: object) -> str:
 # Requests that probe a gap
 
 
+def _named(alternatives: Mapping[str, object], *shown: object) -> Choice:
+    """Return the first alternative with one of the values."""
+    for name, value in alternatives.items():
+        if value in shown:
+            return name
+    return None
+
+
 def _by_refusal(gap: Gap, seen: Seen, _history: History) -> Choice:
     """Read alternatives that are True if the service refuses the request, and False if not."""
-    return next((name for name, refuses in gap.alternatives.items() if refuses is seen.is_refusal), None)
+    return _named(gap.alternatives, seen.is_refusal)
 
 
 def _by_status(gap: Gap, seen: Seen, _history: History) -> str:
@@ -214,19 +216,19 @@ def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     rules = parameters(seen.operation)[parameter.name]
     instead = {name: use(seen.text(parameter), rules) for name, use in gap.alternatives.items()}
     if seen.is_refusal:
-        return next((name for name, value in instead.items() if value is None), None)
+        return _named(instead, None)
     others = {name: value for name, value in instead.items() if value is not None}
+    if parameter is seen.operation.limit:
+        return _of_limit(others, seen, history)
     if parameter.sets:
-        return _of_set_field(parameter.sets, others, seen)
-    choose = _of_limit if parameter is seen.operation.limit else _of_filter
-    return choose(others, seen, history)
-
-
-def _of_set_field(field: str, values: Mapping[str, Any], seen: Seen) -> Choice:
-    if not seen.pets:
-        return None
-    shown = seen.pets[0].get(field)
-    return next((name for name, value in values.items() if value in [shown, ""]), "")
+        shown = [pet.get(parameter.sets) for pet in seen.pets[:1]]
+        choice = _named(others, "", *shown) or ""
+        return choice if shown else None
+    if history.views:
+        # A filter without a value selects all animals.
+        ignores = {name: value == "" for name, value in others.items()}
+        return _named(ignores, bool(seen.count)) or ""
+    return None
 
 
 def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Choice:
@@ -234,16 +236,7 @@ def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Choice
     if len(history.standing(seen)) <= min(limits.values()):
         return None
     fitting = [(limit, name) for name, limit in limits.items() if 0 < seen.count <= limit]
-    if fitting:
-        return min(fitting)[1]
-    return ""
-
-
-def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Choice:
-    if not history.views:
-        return None
-    is_ignored = bool(seen.count)
-    return next((name for name, value in values.items() if (value == "") is is_ignored), "")
+    return min(fitting)[1] if fitting else ""
 
 
 def _of_values(gap: Gap) -> Evidence:
@@ -276,12 +269,11 @@ def _of_odd_creates(gap: Gap, read: Read, *fields: str) -> Evidence:
 
 def _odd_creates(field: str, texts: Iterable[str], gap: str) -> Iterator[Probe]:
     """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
-    creating = [one for one in WITH_BODY if one in CREATES]
-    for operation in [one for one in creating if field in properties(str(one.body))][:1]:
-        rules = properties(str(operation.body))
-        enums = {name: f'"{rules[name]["enum"][0]}"' for name in rules if "enum" in rules[name]}
+    creating = [one for one in CREATES_WITH_BODY if field in properties(str(one.body))]
+    for operation in creating[:1]:
         for text in texts:
-            yield sends(operation, {**enums, field: text}, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap)
+            body = {**enums_of(operation), field: text}
+            yield sends(operation, body, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap)
 
 
 def _of_omitted(gap: Gap) -> Evidence:
@@ -291,12 +283,10 @@ def _of_omitted(gap: Gap) -> Evidence:
 def _by_omission(gap: Gap, seen: Seen, history: History) -> Choice:
     if seen not in history.created:
         return None
-    if not seen.sent:
-        return None
-    if gap.field in seen.sent:
+    if not seen.sent or gap.field in seen.sent:
         return None
     value = seen.pets[0].get(gap.field, "absent")
-    return next((name for name in gap.alternatives if name == value), "")
+    return str(value) if value in gap.alternatives else ""
 
 
 # Lists
@@ -339,7 +329,9 @@ def _is_list(seen: Seen) -> bool:
 
 def _fill(seen: Seen, history: History) -> Choice:
     limit = seen.limit
-    if limit is None or not _is_list(seen) or not seen.probe.is_valid:
+    if limit is None or not _is_list(seen):
+        return None
+    if not seen.probe.is_valid:
         return None
     if seen.count == limit > 1:
         return "full"
@@ -391,22 +383,20 @@ _ORDERS: Final = {"id_ascending": _by_id, "id_descending": _by_id_descending, "b
 
 def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
     """Yield for each list that was sent twice whether both pages have the same order."""
-    created = [seen.number for seen in history.created]
     for former, later in pairwise(sorted(lists, key=lambda seen: seen.line)):
         if former.line != later.line:
             continue
         first, second = _common_ids(former, later), _common_ids(later, former)
         has_enough = len(first) >= _ENOUGH_FOR_ORDER - 1  # too few common animals show no order
         # Creates between two pages may leave few common animals, whatever the order.
-        is_disturbed = any(former.number < number < later.number for number in created)
+        is_disturbed = any(former.number < create.number < later.number for create in history.created)
         if has_enough or not is_disturbed:
             yield has_enough and first == second
 
 
 def _common_ids(seen: Seen, other: Seen) -> list[int]:
     """Return the ids of a list that another one has as well, in its order."""
-    common = {pet["id"] for pet in other.pets}
-    return [pet["id"] for pet in seen.pets if pet["id"] in common]
+    return [pet["id"] for pet in seen.pets if other.pet(pet["id"])]
 
 
 # Creates
@@ -440,13 +430,11 @@ def _assigned(history: History) -> Choice:
 
 def _visible(seen: Seen, history: History) -> Choice:
     """Return whether a request right after a create shows the animal."""
-    for create in history.created:
-        if create.number == seen.number - 1:
-            return _visibility(create.pets[0]["id"], seen, history)
-    return None
-
-
-def _visibility(pet_id: int, seen: Seen, history: History) -> Choice:
+    # Numbers begin with 1.
+    create = history.exchanges[seen.number - 2]
+    if create not in history.created or seen.number == 1:
+        return None
+    pet_id = create.pets[0]["id"]
     if seen.pet(pet_id) is not None:
         return "immediate"
     would_show = seen.status == 404 and not seen.is_removed
@@ -493,16 +481,16 @@ def _known_codes(history: History) -> str:
 
 def _extra_fields(seen: Seen, _history: History) -> Choice:
     kind = ERROR if seen.is_refusal else ANIMAL
-    documents: list[Any] = [*seen.document] if is_array(seen.document) else [seen.document]
-    required = {*schema(kind)["required"]}
-    objects = [one.keys() for one in documents if is_object(one) and required <= one.keys()]
-    if not objects:
-        return None
     # The service may return the unknown field that a probe sent.
     known = {*properties(kind), _UNKNOWN_FIELD}
-    if any(fields - known for fields in objects):
-        return "present"
-    return "none"
+    choice = None
+    for document in seen.document if is_array(seen.document) else [seen.document]:
+        if not is_object(document) or not document.keys() >= {*schema(kind)["required"]}:
+            continue
+        if document.keys() - known:
+            return "present"
+        choice = "none"
+    return choice
 
 
 def _deprecation(seen: Seen, _history: History) -> Choice:
@@ -513,23 +501,22 @@ def _deprecation(seen: Seen, _history: History) -> Choice:
 
 
 def _removal(seen: Seen, history: History) -> Choice:
-    is_judged = seen.is_removed and seen.probe.is_valid and seen.status in _WITH_ANIMAL
-    if seen.is_about is None or not is_judged or not history.is_known(seen.is_about, seen.number):
+    if seen.is_about is None or seen.status not in _WITH_ANIMAL:
         return None
-    return {410: "gone", 404: "not_found"}.get(seen.status, "still_served")
+    is_judged = seen.is_removed and seen.probe.is_valid
+    if is_judged and history.is_known(seen.is_about, seen.number):
+        return {410: "gone", 404: "not_found"}.get(seen.status, "still_served")
+    return None
 
 
 def _rate(seen: Seen, history: History) -> Choice:
-    if seen.status == 429:
-        wait = seen.header("Retry-After")
-        kind = "retry_after_date" if wait else ""
-        if wait.isdecimal():
-            return "retry_after_seconds"
-        return kind
-    has_enough = len(history.exchanges) >= _ENOUGH_REQUESTS
-    if has_enough and not history.once(_is_limited):
-        return "none"
-    return None
+    wait = seen.header("Retry-After")
+    if seen.status != 429:
+        has_enough = len(history.exchanges) >= _ENOUGH_REQUESTS
+        return None if history.once(_is_limited) or not has_enough else "none"
+    if wait.isdecimal():
+        return "retry_after_seconds"
+    return "retry_after_date" if wait else ""
 
 
 def _is_limited(history: History) -> bool:
@@ -544,10 +531,9 @@ def _list_probe(query: str, gap: str) -> tuple[Probe, ...]:
     return (replace(probe, target=f"{probe.target}?{query}"),)
 
 
-def _create_probe(gap: str, texts: Mapping[str, str], media_type: str = "application/json") -> tuple[Probe, ...]:
-    creating = [one for one in WITH_BODY if one in CREATES]
-    probes = [sends(one, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap) for one in creating[:1]]
-    return tuple(replace(probe, media_type=media_type) for probe in probes)
+def _create_probe(gap: str, texts: Mapping[str, str], media_type: str = "application/json") -> Iterator[Probe]:
+    for operation in CREATES_WITH_BODY[:1]:
+        yield sends(operation, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap, media_type=media_type)
 
 
 def _with_fraction() -> Iterator[Probe]:

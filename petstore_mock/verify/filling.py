@@ -84,16 +84,16 @@ class Filling:
             if seen.probe.is_valid:
                 self._used_label = seen.label
         elif seen.operation.shows_many:
-            others = [pet["id"] for pet in seen.pets if pet["id"] not in self.made]
-            self._known = [last["id"], *others][-1]
-            self._was_listed = True
-            self._add_listed(seen.pets)
-            if not seen.filters:
-                self._first = seen.pets[0]
+            self._add_listed(seen)
         elif not self._was_listed:
             self._known = last["id"]
 
-    def _add_listed(self, pets: list[Pet]) -> None:
+    def _add_listed(self, seen: Seen) -> None:
+        pets, self._was_listed = seen.pets, True
+        if not seen.filters:
+            self._first = pets[0]
+        others = [pet["id"] for pet in pets if pet["id"] not in self.made]
+        self._known = [pets[-1]["id"], *others][-1]
         for pet in filter(is_pet, pets):
             for name, value in known_part(pet).items():
                 known = self._values[name]

@@ -13,11 +13,12 @@ from petstore_mock.journal.curl import curl_line
 from petstore_mock.verify.clauses import CLAUSES, checks
 from petstore_mock.verify.evidence import findings
 from petstore_mock.verify.probes import UNKNOWN_KEY, USED_LABEL
+from petstore_mock.verify.run import ALL_REFUSED
 from petstore_mock.verify.seen import History
 from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from petstore_mock.verify.evidence import Finding
     from petstore_mock.verify.row import Clause, Result
@@ -32,12 +33,11 @@ _IDENTITY: Final = "identity"
 
 def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     """Check a run against every clause and the recorded choices."""
-    history, keys = History(run.seen), run.secrets
-    served = History([]) if run.never_served else history
-    gaps = findings(served, keys)
+    keys = run.secrets
+    history = History([] if run.never_served else run.seen)
+    gaps = findings(history, keys)
     left = [(pet_id, hide(name, keys)) for pet_id, name in run.left]
-    # Each note once, in order.
-    notes = dict.fromkeys(hide(note, keys) for note in _notes(run))
+    notes = [hide(note, keys) for note in _notes(run)]
     return Verdict(
         url=hide(shown_url(run.url), keys),
         began=run.began,
@@ -47,7 +47,7 @@ def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
         requests=len(run.seen),
         left=tuple(left),
         stopped=hide(run.stopped, keys) or None,
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -75,11 +75,10 @@ def _notes(run: Run) -> Iterator[str]:
 def _is_kept(run: Run, create: Seen) -> bool:
     """Whether a later response shows the animal of a create without a response."""
     labels = [seen.label for seen in run.seen]
-    # Another create may have sent the same text.
-    if not create.label or labels.count(create.label) > 1:
-        return False
     later = chain.from_iterable(seen.pets for seen in run.seen[create.number :])
-    return any(pet.get(LABEL) == create.label for pet in later)
+    # Another create may have sent the same text.
+    is_unique = bool(create.label) and labels.count(create.label) == 1
+    return is_unique and any(pet.get(LABEL) == create.label for pet in later)
 
 
 class _Judge:
@@ -91,7 +90,8 @@ class _Judge:
         self._checked: dict[str, Checked] = defaultdict(list)
         # The first clause that each cause breaks.
         self._first: dict[str, str] = {}
-        for seen in run.checked if not run.never_served else ():
+        self._exchanges = run.checked if history.exchanges else []
+        for seen in self._exchanges:
             for clause, result in checks(seen, history):
                 self._checked[clause].append((result, seen))
 
@@ -104,49 +104,56 @@ class _Judge:
     def _result(self, clause: Clause) -> tuple[ClauseOutcome, str, str]:
         """Return the result for a clause, with its detail and a curl line."""
         checked = self._checked[clause.id]
-        breaches = [(result, seen) for result, seen in checked if not result.holds]
-        for result, seen in breaches:
-            if self._first.setdefault(result.cause or clause.id, clause.id) == clause.id:
-                detail = f"{seen.line}: expected {result.expected}; got {seen.came}"
-                return "broken", detail, _curl(seen)
-        if breaches:
-            cause = breaches[0][0].cause
-            return "not_observable", f"hidden by the breach of {self._first[cause]}", ""
+        hidden_by = ""
+        for result, seen in checked:
+            if result.holds:
+                continue
+            cause = result.cause or clause.id
+            # A cause may be the id of the broken clause that names the mistake.
+            named = cause if self._is_broken(cause) else clause.id
+            first = self._first.setdefault(cause, named)
+            if first == clause.id:
+                return "broken", f"{seen.line}: expected {result.expected}; got {seen.came}", _curl(seen)
+            hidden_by = hidden_by or first
+        if hidden_by:
+            return "not_observable", f"hidden by the breach of {hidden_by}", ""
         if checked:
             return "holds", counted(len(checked), "time"), ""
         reason = self._why_unseen(clause)
         return "could_not_check" if reason == self._run.stopped else "not_observable", reason, ""
 
+    def _is_broken(self, clause: str) -> bool:
+        return not all(result.holds for result, _ in self._checked[clause])
+
     def _why_unseen(self, clause: Clause) -> str:
         """Return the reason why no exchange shows a clause."""
-        if self._run.never_served:
-            return self._run.stopped
-        sent = [seen for seen in self._run.checked if clause.is_shown_by(seen.probe)]
-        return self._why_no_response_shows(clause, sent) or self._why_not_sent(clause, sent)
+        run = self._run
+        if run.never_served:
+            return run.stopped
+        for probe, why in run.skipped:
+            if why and clause.is_shown_by(probe):
+                return why
+        sent = [seen for seen in self._exchanges if clause.is_shown_by(seen.probe)]
+        if run.stopped and not sent:
+            return run.stopped
+        return self._why_not_shown(clause, sent) or f"needs {clause.needs or 'an animal that no response showed'}"
 
-    def _why_no_response_shows(self, clause: Clause, sent: Sequence[Seen]) -> str:
-        """Return why the responses to the requests for a clause show nothing; empty if that is not the reason."""
+    def _why_not_shown(self, clause: Clause, sent: list[Seen]) -> str:
+        """Return why the responses for a clause show nothing; empty if animals are missing."""
         tried = [seen for seen in sent if seen.probe.is_valid or seen.probe.shows == clause.id]
         has_created = any(seen.operation.does.adds for seen in tried)
         if has_created and not self._history.accepts_plain:
-            return "the service refused every plain animal"
-        lacks_animals = bool(clause.needs) and any(seen.is_success for seen in tried)
+            return ALL_REFUSED
+        lacks_animals = clause.needs and any(seen.is_success for seen in tried)
         if not tried or lacks_animals:
             return ""
         return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
 
-    def _why_not_sent(self, clause: Clause, sent: Sequence[Seen]) -> str:
-        for skip in self._run.skipped:
-            if skip.why and clause.is_shown_by(skip.probe):
-                return skip.why
-        if self._run.stopped and not sent:
-            return self._run.stopped
-        return f"needs {clause.needs or 'an animal that no response showed'}"
-
 
 def _curl(seen: Seen) -> str:
     """Return a shell line that repeats a request. It shows how a key was changed, and not the key."""
-    key = "$PETSTORE_KEY" if seen.probe.has_key else UNKNOWN_KEY
-    if "{" in seen.probe.key and not seen.probe.has_key:
-        key = seen.probe.key.removeprefix("Bearer ")
-    return curl_line(seen.exchange).replace("$PETSTORE_KEY", key)
+    line, key = curl_line(seen.exchange), seen.probe.key
+    if seen.probe.has_key:
+        return line
+    shown = key.removeprefix("Bearer ") if "{" in key else UNKNOWN_KEY
+    return line.replace("$PETSTORE_KEY", shown)

@@ -27,7 +27,7 @@ from urllib.parse import quote
 from petstore_mock.common.guards import is_array
 from petstore_mock.interface.bodies import plain
 from petstore_mock.interface.kinds import as_text
-from petstore_mock.interface.schemas import parameters
+from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.table import FIELDS
 
 if TYPE_CHECKING:
@@ -217,7 +217,13 @@ def largest(operation: Operation, **attributes: Any) -> Probe:
     return probe.with_parameter(operation.limit, str(limits_of(operation)[1]))
 
 
-def sends(operation: Operation, texts: Mapping[str, str], pet_id: str = "{made}", **attributes: Any) -> Probe:
+def sends(operation: Operation, texts: Mapping[str, str], **attributes: Any) -> Probe:
     """Return a request whose plain body has more or other members, as JSON texts."""
     body = as_text({**plain(str(operation.body)), **texts})
-    return request(operation, pet_id, body=body, **attributes)
+    return request(operation, "{made}", body=body, **attributes)
+
+
+def enums_of(operation: Operation) -> dict[str, str]:
+    """Return a value of each enum in a body, as JSON texts. So no service can fill it in, or refuse its absence."""
+    members = properties(str(operation.body)).items()
+    return {name: json.dumps(rules["enum"][0]) for name, rules in members if "enum" in rules}

@@ -6,10 +6,12 @@ of the table. A row needs no name of an operation or a field: it asks the table 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from petstore_mock.common.refusing import require
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.table import OPERATIONS
 
@@ -42,6 +44,7 @@ CHANGES: Final = tuple(operation for operation in EVERY if operation.does.keeps 
 REMOVES: Final = tuple(operation for operation in EVERY if operation.does.ends)
 BY_ID: Final = tuple(operation for operation in EVERY if operation.identifier is not None)
 WITH_BODY: Final = tuple(operation for operation in EVERY if operation.body is not None)
+CREATES_WITH_BODY: Final = tuple(operation for operation in WITH_BODY if operation in CREATES)
 
 SUCCESSES: Final = tuple(sorted({operation.success for operation in EVERY} | {200, 201, 204}))
 # Mutants that change requests have no statuses.
@@ -188,6 +191,13 @@ def success_clause(operation: Operation) -> str:
     return f"{operation.section}-{'created' if operation.does.adds else prefix(operation)}"
 
 
-def sections(rows: Iterable[Clause]) -> list[Clause]:
-    """Return rows in the order of the interface."""
-    return sorted(rows, key=lambda row: [int(part) for part in row.section.split(".")])
+def sections(rows: Iterable[Clause]) -> tuple[Clause, ...]:
+    """Return rows in the order of the interface.
+
+    Raises:
+        PetStoreMockError: two rows have the same id.
+    """
+    ordered = sorted(rows, key=lambda row: [int(part) for part in row.section.split(".")])
+    [(row_id, count)] = Counter(row.id for row in ordered).most_common(1)
+    require(count == 1, "one row for each clause", id=row_id)
+    return tuple(ordered)

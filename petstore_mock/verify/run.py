@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TextIO
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 from petstore_mock.common.dates import iso, seconds_of
 from petstore_mock.common.masking import cut, hide
@@ -39,15 +39,9 @@ _FIRST_TIMEOUT: Final = 7.0
 _FEW: Final = 3
 # The limit for all requests with a 5xx.
 _MANY: Final = 12
+ALL_REFUSED: Final = "the service refused every plain animal"
 _KEY_LOST: Final = "the service no longer accepts the key"
 _KEY_REFUSED: Final = "the service refused the key from the start: check the key, and that it is for this service"
-
-
-class Skip(NamedTuple):
-    """A probe without a result."""
-
-    probe: Probe
-    why: str  # empty if no response showed an animal that it needs
 
 
 class Run:
@@ -62,8 +56,8 @@ class Run:
         self._statuses: set[int] = set()
         # The exchanges that are checked against the clauses.
         self.checked: list[Seen] = []
-        # The probes without a result, with the reason.
-        self.skipped: list[Skip] = []
+        # The probes without a result, with the reason. It is empty if no response showed an animal that they need.
+        self.skipped: list[tuple[Probe, str]] = []
         # The id (None if no response showed it) and the name of each animal that may have been created.
         self.left: list[tuple[int | None, str]] = []
         # Why the run ended early.
@@ -111,7 +105,7 @@ class Run:
         if probe.is_last_resort and accepts_plain(self.checked):
             return
         if probe.is_delicate and not accepts_plain(self.checked):
-            self.skipped.append(Skip(probe, "the service refused every plain animal"))
+            self.skipped.append((probe, ALL_REFUSED))
             return
         seen = self._show(probe)
         if seen is None:
@@ -131,22 +125,17 @@ class Run:
         return seen
 
     def _read_back(self, change: Seen, pet_id: int) -> None:
-        """Send a reading of each clause about what a change left."""
+        """Send a reading of each clause about what a change left, until it shows the change (gap visibility)."""
         removed = {seen.operation for seen in self.seen if seen.is_removed}
         for readings in read_backs(change.operation):
             # The first one whose operation still works.
             working = [probe for probe in readings if probe.operation not in removed]
-            for probe in [*working, *readings[-1:]][:1]:
-                self._read_until_shown(probe, change, pet_id)
-
-    def _read_until_shown(self, probe: Probe, change: Seen, pet_id: int) -> None:
-        """Send a reading until it shows the change (gap visibility)."""
-        target = probe.target.replace("{made}", str(pet_id))
-        reading = replace(probe, target=target, template=probe)
-        for _ in range(self._reads_of(reading.shows)):
-            view = self._show(reading)
-            if view is None or view.shows_change(change, pet_id):
-                return
+            probe = [*working, readings[-1]][0]
+            target = probe.target.replace("{made}", str(pet_id))
+            for _ in range(self._reads_of(probe.shows)):
+                view = self._show(replace(probe, target=target, template=probe))
+                if view is None or view.shows_change(change, pet_id):
+                    break
 
     def _reads_of(self, clause: str) -> int:
         """Return how often to read an animal. It may appear late (gap visibility)."""
@@ -165,7 +154,7 @@ class Run:
             # Confirmed failures break clauses. The others are an outage or come from the user's limits.
             new = self.seen[count_before:]
             self.checked += [failed for failed in new if failed.confirmed]
-            self.skipped.append(Skip(probe, str(error)))
+            self.skipped.append((probe, str(error)))
             return None
         self.checked.append(seen)
         return seen
@@ -238,12 +227,9 @@ class Run:
             self._refusing.add(name)
             return
         self._is_key_lost = True
-        self._end_without_key()
-
-    def _end_without_key(self) -> NoReturn:
-        with_key = [seen for seen in self.seen if seen.probe.has_key]
-        if any(seen.status not in {0, 401, 429} for seen in with_key):
-            raise SkippedError(_KEY_LOST)
+        for seen in self.seen:
+            if seen.probe.has_key and seen.status not in {0, 401, 429}:
+                raise SkippedError(_KEY_LOST)
         self._end(_KEY_REFUSED)
 
     # One request
@@ -254,7 +240,10 @@ class Run:
         exchange.secure = self._sender.is_tls
         self._progress(f"{exchange.number}  {exchange.method} {probe.target}")
         left = max(self._end_at - monotonic(), 0.001)
-        timeout = min(left, self._patience())
+        timeout = min(left, self._limits["timeout"])
+        # A service that is silent from the start ends the run sooner.
+        if not self._is_readable:
+            timeout = min(timeout, _FIRST_TIMEOUT)
         failure = None
         try:
             exchange.response = self._sender.send(probe, timeout)
@@ -268,13 +257,6 @@ class Run:
             raise SkippedError(self._late)
         self._look_for_trouble(seen)
         return seen
-
-    def _patience(self) -> float:
-        """Return the seconds for a response. A service that is silent from the start ends the run sooner."""
-        timeout = self._limits["timeout"]
-        if self._is_readable:
-            return timeout
-        return min(timeout, _FIRST_TIMEOUT)
 
     def _keep(self, seen: Seen) -> Seen:
         """Keep an exchange, with what it says about animals."""
@@ -292,13 +274,9 @@ class Run:
     def _forget_former(self, seen: Seen) -> None:
         """Note that an animal of this run is gone, or has another name."""
         for place, (pet_id, former) in enumerate(self.left):
-            if pet_id != seen.is_about:
-                continue
-            if seen.operation.does.ends:
-                del self.left[place]
-            else:
-                self.left[place] = (pet_id, seen.label or former)
-            return
+            if pet_id == seen.is_about:
+                self.left[place : place + 1] = [] if seen.operation.does.ends else [(pet_id, seen.label or former)]
+                return
 
     def _require_leave(self, probe: Probe) -> None:
         """Wait until the rate allows the request. Raise SkippedError if a limit forbids it."""
@@ -323,14 +301,17 @@ class Run:
     def _crashed(self) -> dict[Probe, int]:
         """Return how often each probe got a 5xx, without those that got another response as well."""
         crashed = Counter(seen.template for seen in self.seen if seen.status >= 500)
-        worked = [seen.template for seen in self.seen if seen.status < 500]
-        return {probe: count for probe, count in crashed.items() if probe not in worked}
+        for seen in self.seen:
+            if seen.status < 500:
+                crashed.pop(seen.template, None)
+        return crashed
 
     def _fails_often(self, probe: Probe) -> bool:
         """Whether the probe, which is sent again after a 5xx, or several like it got a 5xx."""
         crashes = self._crashed()
-        own = crashes.pop(probe.template or probe, 0)
-        return own > 2 * (TRIES - 1) or len([other for other in crashes if other.is_like(probe)]) >= _FEW
+        if crashes.pop(probe.template or probe, 0) > 2 * (TRIES - 1):
+            return True
+        return sum(other.is_like(probe) for other in crashes) >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
         most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]

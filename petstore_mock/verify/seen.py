@@ -7,8 +7,9 @@ import re
 from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import cached_property
-from itertools import takewhile
+from itertools import groupby
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar
 
 from petstore_mock.common.dates import seconds_of
@@ -23,7 +24,7 @@ from petstore_mock.verify.probes import limits_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.transport.client import FailedError
@@ -47,14 +48,6 @@ _LONGEST_NUMBER: Final = 100
 NO_JSON: Final = object()
 
 
-def _json(body: bytes, number: Callable[[str], float] = float) -> Json:
-    try:
-        # int() raises for NaN, which is no JSON.
-        return json.loads(body.decode("utf-8"), parse_constant=int, parse_float=number)
-    except (ValueError, RecursionError):
-        return NO_JSON
-
-
 def _number(text: str) -> float:
     """Return a number. 1.0 is the integer 1, as JSON Schema says (Validation 2020-12 §6.1.1)."""
     number = float(text)
@@ -62,25 +55,26 @@ def _number(text: str) -> float:
     return int(Decimal(text)) if is_whole and len(text) < _LONGEST_NUMBER else number
 
 
+def _json(body: bytes, number: Callable[[str], float] = _number) -> Any:  # noqa: ANN401  # a JSON value
+    """Return the JSON value of a body, or NO_JSON."""
+    try:
+        # int() raises for NaN, which is no JSON.
+        return json.loads(body.decode("utf-8"), parse_constant=int, parse_float=number)
+    except (ValueError, RecursionError):
+        return NO_JSON
+
+
 def _read(body: bytes) -> tuple[bytes, Any]:
     """Return what stands before the JSON of a body, and the JSON value, or NO_JSON.
 
     A byte order mark, a guard against inclusion, or a warning may stand before it.
     """
-    document = _json(body, _number)
+    document = _json(body)
     start = _START.search(body, 0, _MOST_PREFIX)
     if document is not NO_JSON or start is None:
         return b"", document
-    document = _json(body[start.start() :], _number)
+    document = _json(body[start.start() :])
     return b"" if document is NO_JSON else body[: start.start()], document
-
-
-def _members(body: bytes) -> Mapping[str, Any]:
-    """Return the members of a JSON object; empty for another body."""
-    value = _json(body)
-    if is_object(value):
-        return value
-    return {}
 
 
 class Wanted(NamedTuple):
@@ -186,7 +180,9 @@ class Seen:
         # Some services respond to wrong requests with a success whose body is an error.
         self.is_disguised = has_success_status and not probe.is_valid and _is_error(self.document)
         self.is_success = has_success_status and not self.is_disguised
-        self.sent = _members(exchange.body)
+        sent = _json(exchange.body, float)
+        # The members of the body. Here 1.0 is no integer: whether a service reads it as one is a gap.
+        self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
         self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
         self._values = read_values(self.operation, self._given)
         self.filters = wanted(self.operation, self._values)
@@ -282,11 +278,6 @@ class Seen:
             return limit
         return None
 
-    @property
-    def has_limit(self) -> bool:
-        """Whether the request has a limit."""
-        return self.operation.limit is not None and bool(self.text(self.operation.limit))
-
     @cached_property
     def objects(self) -> list[Mapping[str, Any]]:
         """The elements of the response that have at least one field of an animal."""
@@ -356,10 +347,6 @@ class Seen:
         where = f" Location: {self.header('Location')}" if 300 <= self.status < 400 else ""
         body = self.exchange.response_body.decode("utf-8", "backslashreplace").replace("\n", " ")
         return f"{self.status}{where} {cut(body, _SHOWN)}".rstrip()
-
-
-def _has_failed(seen: Seen) -> bool:
-    return seen.has_failed
 
 
 def _is_error(document: object) -> bool:
@@ -443,8 +430,6 @@ class History:
         self._once: dict[object, Any] = {}
         for seen in exchanges:
             self._add(seen)
-            self._add_change(seen)
-            self._add_pets(seen)
 
     def _add(self, seen: Seen) -> None:
         self._of[seen.operation.name].append(seen)
@@ -452,21 +437,8 @@ class History:
             self.answered.append(seen)
         if seen.operation.shows_many:
             self.lists.append(seen)
-
-    def _add_change(self, seen: Seen) -> None:
-        if not seen.operation.commits:
-            return
-        is_done = seen.target_id is not None
-        if seen.operation.does.adds:
-            if is_done:
-                self.created.append(seen)
-            return
-        if seen.is_about is not None and not seen.is_refusal:
-            self._changes[seen.is_about].append(seen.number)
-        if is_done and not seen.probe.expected.status:
-            self.changed.append(seen)
-
-    def _add_pets(self, seen: Seen) -> None:
+        if seen.operation.commits:
+            self._add_change(seen)
         for pet in seen.pets:
             # The clause about the identifier judges a wrong animal; it says nothing about the other animal.
             if seen.is_about not in {None, pet["id"]}:
@@ -474,6 +446,16 @@ class History:
             self._first.setdefault(pet["id"], seen.number)
             if not seen.operation.does.adds:
                 self.views[pet["id"]].append(View(seen.number, pet, seen.operation.shows_many))
+
+    def _add_change(self, seen: Seen) -> None:
+        is_done = seen.target_id is not None
+        if seen.operation.does.adds:
+            self.created += [seen] if is_done else []
+            return
+        if seen.is_about is not None and not seen.is_refusal:
+            self._changes[seen.is_about].append(seen.number)
+        if is_done and not seen.probe.expected.status:
+            self.changed.append(seen)
 
     @property
     def has_listed(self) -> bool:
@@ -496,24 +478,27 @@ class History:
 
     def unserved(self, operation: Operation) -> set[int]:
         """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""
-        valid = [seen for seen in self.of(operation) if seen.probe.is_valid and seen.status]
-        has_body = operation.response is not None
-        served = [seen for seen in valid if seen.is_success]
-        if has_body:
-            served = [seen for seen in served if seen.is_json]
-        if served:
-            return set()
-        return {seen.status for seen in valid}
+        statuses: set[int] = set()
+        for seen in self.of(operation):
+            if not seen.probe.is_valid:
+                continue
+            is_whole = seen.is_json or operation.response is None
+            if seen.is_success and is_whole:
+                return set()
+            statuses.add(seen.status)
+        return statuses - {0}
 
     def fails_again(self, seen: Seen) -> bool:
         """Whether a failure is no accident: several tries of the request failed in a row, or several requests hung."""
+        of_operation = self.of(seen.operation)
         if seen.is_silent:
-            return len([other for other in self.of(seen.operation) if other.is_silent]) > 1
-        alike = [other for other in self.of(seen.operation) if other.template == seen.template]
-        # The failures in a row before this one, and those after it.
-        before = takewhile(_has_failed, reversed(alike[: alike.index(seen)]))
-        after = takewhile(_has_failed, alike[alike.index(seen) :])
-        return len([*before, *after]) >= TRIES
+            return sum(other.is_silent for other in of_operation) > 1
+        alike = [other for other in of_operation if other.template == seen.template]
+        for _, in_a_row in groupby(alike, attrgetter("has_failed")):
+            tries = [*in_a_row]
+            if seen in tries:
+                return len(tries) >= TRIES
+        return False
 
     def is_known(self, pet_id: int, number: int) -> bool:
         """Whether an earlier response showed or created the animal."""
@@ -525,11 +510,16 @@ class History:
         With ``lists``, only lists count.
         """
         begin, end = self._span(pet_id, number)
-        views = [view for view in self.views.get(pet_id, ()) if begin <= view.number < end]
-        if lists:
-            views = [view for view in views if view.is_listed]
-        before = [view.pet for view in views if view.number < number]
-        return before, [view.pet for view in views if view.number > number]
+        before: list[Pet] = []
+        after: list[Pet] = []
+        for view in self.views.get(pet_id, ()):
+            if lists and not view.is_listed:
+                continue
+            if begin <= view.number < number:
+                before.append(view.pet)
+            elif number < view.number < end:
+                after.append(view.pet)
+        return before, after
 
     def _span(self, pet_id: int, number: float) -> tuple[float, float]:
         """Return the numbers of the last change of an animal until a request, and of the next one."""
@@ -542,10 +532,9 @@ class History:
 
     def last(self, operation: Operation, number: int) -> Seen | None:
         """Return the last success of an operation before a request that created, changed or removed an animal."""
-        done = self.created if operation.does.adds else self.changed
-        own = [seen for seen in done if seen.operation is operation and seen.number < number]
-        if own:
-            return own[-1]
+        for seen in reversed([*self.created, *self.changed]):
+            if seen.operation is operation and seen.number < number:
+                return seen
         return None
 
     @cached_property
@@ -554,9 +543,7 @@ class History:
         return any(map(self._is_short, self.lists))
 
     def _is_short(self, seen: Seen) -> bool:
-        if seen.limit is None:
-            return False
-        if not seen.probe.is_valid:
+        if seen.limit is None or not seen.probe.is_valid:
             return False
         created = {one.target_id for one in self.created}
         return 0 < seen.count < min(seen.limit, len(self.standing(seen) - created))
@@ -564,12 +551,10 @@ class History:
     def former(self, pet_id: int, number: float, *, lists: bool = False) -> Pet | None:
         """Return an animal as it was before a request, as far as this run knows. With ``lists``, only lists count."""
         before, _ = self.around(pet_id, number, lists=lists)
-        was_changed = any(at < number for at in self._changes.get(pet_id, ()))
-        if not before and not was_changed:
+        begin, _ = self._span(pet_id, number - 0.5)
+        if not before and not begin:
             before = [seen.pets[0] for seen in self.created if seen.target_id == pet_id and seen.number < number]
-        if before:
-            return before[-1]
-        return None
+        return before[-1] if before else None
 
     def once(self, read: Callable[[History], _Read]) -> _Read:
         """Return the result of a function that reads the whole history. It is called once."""
@@ -591,22 +576,22 @@ class History:
         """Whether the last response about an animal before a request showed it."""
         is_there = False
         for seen in self.exchanges[: number - 1]:
-            if seen.is_about not in {None, pet_id}:
-                continue
-            is_removed = seen.is_success and seen.operation.does.ends
-            is_gone = is_removed or seen.status == 404
-            if seen.pet(pet_id) is not None:
-                is_there = True
-            elif is_gone and seen.is_about == pet_id:
-                is_there = False
+            is_shown = seen.pet(pet_id) is not None
+            if seen.is_about is None:
+                is_there = is_there or is_shown
+            elif seen.is_about == pet_id:
+                is_removed = seen.is_success and seen.operation.does.ends
+                is_gone = is_removed or seen.status == 404
+                is_there = is_shown or (is_there and not is_gone)
         return is_there
 
-    def refused_labels(self, operation: Operation, number: int) -> set[str]:
+    def refused_labels(self, operation: Operation, number: int) -> list[str]:
         """Return the labels of the requests of an operation that the service refused before a request."""
-        former = [one for one in self.of(operation) if one.number < number and not one.probe.is_last_resort]
         # Another request may have created an animal with the same label.
-        used = {one.label for one in self.created}
-        return {one.label for one in former if one.status in {400, 401}} - {"", *used}
+        used = {"", *(one.label for one in self.created)}
+        former = [one for one in self.of(operation) if one.number < number]
+        refused = [one for one in former if one.status in {400, 401} and not one.probe.is_last_resort]
+        return [one.label for one in refused if one.label not in used]
 
     def standing(self, seen: Seen) -> set[int]:
         """Return the ids of animals that match the filters of a list, in that list or both before and after it."""
@@ -618,8 +603,5 @@ class History:
 
     def _stood(self, pet_id: int, seen: Seen) -> bool:
         before, after = self.around(pet_id, seen.number)
-        if not before:
-            return False
-        if not after:
-            return False
-        return matches(before[-1], seen.filters) and matches(after[0], seen.filters)
+        nearest = [*before[-1:], *after[:1]]
+        return len(nearest) == 2 and all(matches(pet, seen.filters) for pet in nearest)

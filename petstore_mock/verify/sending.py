@@ -87,10 +87,8 @@ class Sender:
     def advice(self, failure: FailedError | None = None) -> str:
         """Return advice for a failure without a readable response, in brackets; empty if there is none."""
         of_address = self.advice_on_400 if failure is None else self._advice_on(failure)
-        advice = "; ".join(part for part in (of_address, self._advice_on_proxy()) if part)
-        if advice:
-            return f" ({advice})"
-        return ""
+        advice = "; ".join(filter(None, (of_address, self._advice_on_proxy())))
+        return f" ({advice})" if advice else ""
 
     @property
     def advice_on_400(self) -> str:

@@ -121,26 +121,26 @@ class Verdict:
         if self.stopped:
             lines.append(f"# The run ended early: {self.stopped}")
         lines += ["", *(f'{name} = "{choice}"  # {self.gaps[name].evidence}' for name, choice in self.choices.items())]
-        unlike = [f"# {finding.gap}: {finding.evidence}" for finding in self.gaps.values() if finding.kind == "neither"]
+        unlike: list[str] = []
+        unknown = ["", "# These gaps were not learned and keep their default:"]
+        for finding in self.gaps.values():
+            line = f"# {finding.gap}: {finding.evidence}"
+            if finding.kind == "neither":
+                unlike.append(line)
+            elif finding.kind == "contradictory":
+                unknown.append(f"# {finding.gap}: inconsistent: {finding.evidence}")
+            elif finding.kind == "not_observable":
+                unknown.append(line)
         unlike += [f"# clause {clause.id}: {clause.words}" for clause in self.broken]
         if unlike:
             lines += ["", f"# {_CAN_NOT_PLAY}", *unlike]
-        unknown = [finding for finding in self.gaps.values() if finding.kind in {"not_observable", "contradictory"}]
-        lines += ["", "# These gaps were not learned and keep their default:"]
-        lines += [f"# {finding.gap}: {_unlearned(finding)}" for finding in unknown]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *unknown]) + "\n"
 
 
 _CAN_NOT_PLAY: Final = (
     "The fake can't play what follows: choices that no gap has, and broken clauses. Plan a fault for such a request,\n"
     "# or open an issue: https://petstore-mock.readthedocs.io/en/stable/how-to/verify.html shows how."
 )
-
-
-def _unlearned(finding: Finding) -> str:
-    if finding.kind == "contradictory":
-        return f"inconsistent: {finding.evidence}"
-    return finding.evidence
 
 
 # Output

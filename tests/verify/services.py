@@ -12,6 +12,7 @@ import socketserver
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeAlias
 
 from werkzeug.serving import WSGIRequestHandler, make_server
@@ -245,6 +246,35 @@ def others(count: int) -> Change:
     )
 
 
+def is_beyond_int32(turn: Turn) -> bool:
+    number = (turn.sent or {}).get("categoryId")
+    return turn.status in {201, 400} and type(number) is int and number >= 2**31
+
+
+def read_as_a_number(name: str) -> str:
+    return str(float(name)) if re.fullmatch("[0-9]+(e[0-9]+)?", name) else name
+
+
+def read_as_a_date(name: str) -> str:
+    parts = re.fullmatch("([0-9]{4}-[0-9]{2}-[0-9]{2})(T[0-9:]+Z)?", name)
+    return f"{parts[1]}T{parts[2] or '00:00:00'}+00:00" if parts else name
+
+
+def describe_the_problem(turn: Turn) -> None:
+    """Write errors as in RFC 9457."""
+    if turn.status >= 400:
+        turn.media_type, turn.document = "application/problem+json", {"title": "No", "status": turn.status}
+
+
+def page_of_a_failure(turn: Turn) -> None:
+    turn.status = 502
+    page(turn)
+
+
+def only_ascii(text: str) -> str:
+    return text.encode("ascii", "xmlcharrefreplace").decode()
+
+
 IS_ERROR: Callable[[Turn], bool] = lambda turn: turn.status >= 400  # noqa: E731
 IS_ODD: Callable[[Turn], bool] = lambda turn: not str((turn.sent or {}).get("name")).isascii()  # noqa: E731
 # Each change is one mistake of a service, and breaks only the given clause. Mutants cover other mistakes.
@@ -253,7 +283,7 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     "a list is 206": ("4.1-list", where(on("list", 200), with_status(206))),
     "a list is 500": ("4.1-list", where(has_query("status=sold"), fails_with(500))),
     "creates are redirected": ("4.2-created", where(on("create"), redirect)),
-    "odd animals are 500": ("4.2-created", where(IS_ODD, fails_with(500))),
+    "odd animals are 500": ("2-name-text", where(IS_ODD, fails_with(500))),
     "gets are redirected": ("4.3-get", where(on("get"), redirect)),
     "a refusal is 422": ("4.2-name-required", where(has_status(400), with_status(422))),
     "a refused key is 403": ("5-missing-key", where(has_status(401), fails_with(403))),
@@ -282,6 +312,23 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     "lists lack created animals": ("4.2-listed", where(on("list", 200), without_created)),
     "limit=0 brings 150": ("4.1-limit-bound", where(has_query("limit=0"), others(150))),
     "limit=101 brings 101": ("4.1-limit-bound", where(has_query("limit=101"), others(101))),
+    "a filtered list that finds animals is 404": ("4.1-list", where(has_query("status=sold"), fails_with(404))),
+    "a filtered list shows another status": (
+        "4.1-same-animal",
+        where(
+            lambda turn: on("list", 200)(turn) and "status=sold" in turn.query, in_pets("status", lambda _: "pending")
+        ),
+    ),
+    "a number beyond int32 in a body is 500": ("2-category-int64", where(is_beyond_int32, fails_with(500))),
+    "a number beyond int32 in a body is a page": ("2-category-int64", where(is_beyond_int32, page_of_a_failure)),
+    "texts are normalized for compatibility": (
+        "2-name-decomposed",
+        in_pets("name", partial(unicodedata.normalize, "NFKC")),
+    ),
+    "letters beyond ASCII are escaped": ("2-name-text", in_pets("name", only_ascii)),
+    "texts are read as numbers": ("2-name-digits", in_pets("name", read_as_a_number)),
+    "texts are read as dates": ("2-name-date", in_pets("name", read_as_a_date)),
+    "errors are problem documents": ("2-error-code", describe_the_problem),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
@@ -16,12 +15,24 @@ from petstore_mock.verify.probes import (
     ELSEWHERE,
     KEYS_AND_LIMITS,
     OPEN,
+    SUCCESS,
     USED_LABEL,
     Phase,
     request,
     sends,
 )
-from petstore_mock.verify.row import BY_ID, CHANGES, EVERY, READS, REMOVES, SUCCESSES, About, Result, success_clause
+from petstore_mock.verify.row import (
+    BY_ID,
+    CHANGES,
+    CREATES_WITH_BODY,
+    EVERY,
+    READS,
+    REMOVES,
+    SUCCESSES,
+    About,
+    Result,
+    success_clause,
+)
 from petstore_mock.verify.rows.checks import cause_of, is_refused, never_fails
 
 if TYPE_CHECKING:
@@ -38,7 +49,7 @@ _EXACT: Final = 2**53
 # Integers at the edges of the types in which services keep them, and some that no int64 can hold.
 _INTEGERS: Final = ("0", "-1", str(2**31), str(2**53 + 1))
 _HUGE: Final = (str(2**63), "-" + str(2**63 + 1), "9" * 30)
-_MOST_DIGITS: Final = 25
+_SHOWING_ONE: Final = frozenset({SUCCESS, OPEN, ABSENT_OR_THERE})
 # Texts that are no id, although a careless service reads one in it.
 _ODD_TEXTS: Final = ("+{known}", "%20{known}", "{known}.0", "{known}x")
 
@@ -79,7 +90,7 @@ def _plain_requests(operation: Operation) -> Iterator[Probe]:
             for place in (1, 2, 3):
                 yield request(operation, f"{{odd{place}}}", phase=Phase.ODD_READS)
             yield request(operation, phase=Phase.LAST_READS)
-    elif operation.does.adds and operation.body is not None and LABEL in properties(operation.body):
+    elif operation in CREATES_WITH_BODY and LABEL in properties(str(operation.body)):
         # The interface says of no field but the identifier that it is unique.
         yield sends(operation, {LABEL: f'"{USED_LABEL}"'}, phase=Phase.ODD_CREATES, expected=OPEN)
     elif operation in CHANGES and operation.body is None:
@@ -97,11 +108,11 @@ def _has_success_status(seen: Seen, history: History) -> Results:
 
 def _has_to_succeed(seen: Seen) -> bool:
     """Whether the request has to succeed. A service may refuse an odd animal with 4xx, but must not fail."""
-    if seen.probe.is_valid:
-        return True
+    if not seen.has_failed or not seen.probe.is_open:
+        return seen.probe.is_valid
     body = seen.operation.body
-    is_judged = seen.has_failed and seen.probe.is_open and not seen.probe.is_delicate
-    return is_judged and seen.has_right_texts and body is not None and is_valid(body)(seen.sent)
+    is_judged = body is not None and not seen.probe.is_delicate
+    return is_judged and seen.has_right_texts and is_valid(str(body))(seen.sent)
 
 
 def _is_wrong(seen: Seen, history: History) -> bool:
@@ -110,13 +121,12 @@ def _is_wrong(seen: Seen, history: History) -> bool:
         return True
     if seen.is_removed:
         return False
-    if seen.status in KEYS_AND_LIMITS:
-        return False
     if seen.status in ELSEWHERE:
         return _was_there(seen, history)
     # A service may refuse values that the interface allows: it does not show all rules.
     has_values = bool(seen.chosen) or seen.operation.body is not None
-    if seen.is_refusal and has_values:
+    is_rule = seen.is_refusal and has_values
+    if is_rule or seen.status in KEYS_AND_LIMITS:
         return False
     return seen.is_about is None or _existed(seen, seen.is_about, history)
 
@@ -129,17 +139,14 @@ def _existed(seen: Seen, pet_id: int, history: History) -> bool:
 
 
 def _was_there(seen: Seen, history: History) -> bool:
-    """Whether the animal of the request surely existed, although the response says that it did not."""
+    """Whether the list or the animal of the request surely existed, although the response says that it did not."""
     pet_id = seen.is_about
     if pet_id is None:
-        return False
-    if not _existed(seen, pet_id, history):
-        return False
+        return seen.operation.shows_many and history.has_listed
+    # The lost response of the first request may have removed the animal.
     if seen.operation.commits:
-        # The lost response of the first request may have removed the animal.
-        return not seen.is_repeat
-    _, after = history.around(pet_id, seen.number)
-    return bool(after)
+        return history.was_last_there(pet_id, seen.number) and not seen.is_repeat
+    return all(history.around(pet_id, seen.number))
 
 
 # Identifiers
@@ -172,14 +179,16 @@ def _open_reads(operation: Operation, texts: tuple[str, ...], *, gap: str = "") 
 
 
 def _is_asked_for(seen: Seen, _history: History) -> Results:
-    document = seen.document
-    is_valid_read = seen.probe.is_valid
-    is_judged = is_valid_read or seen.probe.expected in {OPEN, ABSENT_OR_THERE}
-    shows_one = is_object(document) and "id" in document
-    shows_several = seen.probe.expected == ABSENT_OR_THERE and is_array(document) and bool(document)
-    if is_judged and seen.is_success and (shows_one or shows_several):
-        words = f"the animal with id {seen.pet_id}" if is_valid_read else f'no animal for the text "{seen.pet_id}"'
-        yield Result(is_object(document) and str(document["id"]) == seen.pet_id, words)
+    expected, document = seen.probe.expected, seen.document
+    if not seen.is_success or expected not in _SHOWING_ONE:
+        return
+    words = f'no animal for the text "{seen.pet_id}"'
+    if seen.probe.is_valid:
+        words = f"the animal with id {seen.pet_id}"
+    if is_object(document) and "id" in document:
+        yield Result(str(document["id"]) == seen.pet_id, words)
+    elif expected == ABSENT_OR_THERE and is_array(document) and document:
+        yield Result(holds=False, expected=words)
 
 
 def _of_integers(operation: Operation, identifier: Parameter) -> Rows:
@@ -189,7 +198,7 @@ def _of_integers(operation: Operation, identifier: Parameter) -> Rows:
     for text in _INTEGERS:
         row.send(request(operation, text, phase=Phase.ODD_READS, expected=ABSENT_OR_THERE))
     row.send(*_open_reads(operation, _HUGE))
-    huge = changes.refuse_if(partial(_is_huge, identifier), 500)
+    huge = changes.refuse_if(changes.is_huge(identifier), 500)
     row.mistake("huge-id-fails", "returns 500 for an id of 30 digits", huge, (404,))
     yield row
     row = about.says("{section}-int64", "{name}: integer, format int64", is_refused)
@@ -197,10 +206,6 @@ def _of_integers(operation: Operation, identifier: Parameter) -> Rows:
     large = changes.refuse_if(lambda turn: turn.pet_id > _EXACT)
     row.mutant("{lead}large-id-refused", "{operation} refuses ids beyond 2^53", large, (operation.success, 404))
     yield row
-
-
-def _is_huge(identifier: Parameter, turn: Turn) -> bool:
-    return len(turn.path[identifier.name]) > _MOST_DIGITS
 
 
 # Odd values

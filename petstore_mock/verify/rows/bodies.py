@@ -124,17 +124,19 @@ def _of_values(operation: Operation, body: str, names: Iterable[str]) -> Rows:
     send = partial(sends, operation, phase=Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES)
     for name in names:
         about = About(operation, name, body=body, start=_start(operation, name))
-        others = {other: text for other, text in samples.items() if other != name}
+        is_enum = "enum" in rules[name]
+        others = dict(samples)
+        own = others.pop(name, None)
         for edge in _edges(rules[name]):
-            row = _of_edge(about, name, edge, "{end}" if "enum" in rules[name] else "{short}-{end}")
+            row = _of_edge(about, name, edge, "{end}" if is_enum else "{short}-{end}")
             row.send(send({**others, name: edge.text}))
             yield row
-        if name not in samples:
+        if own is None:
             continue
         row = about.says("{start}-optional", "{body}: {name} is not required", partial(_accepts, (name, "")))
         row.send(send(others))
         # The values of an enum are sent anyway.
-        if "enum" not in rules[name]:
+        if not is_enum:
             row.send(send(samples))
         # Without other fields, their values can't be the reason for a refusal.
         if others:
@@ -195,9 +197,11 @@ def _reasons(seen: Seen, history: History) -> set[Choice]:
     refused: Counter[Choice] = Counter()
     candidates = _choices(seen)
     for one in history.of(seen.operation):
-        if one.probe.is_valid and one.is_success:
+        if not one.probe.is_valid:
+            continue
+        if one.is_success:
             candidates -= _choices(one)
-        elif one.probe.is_valid and is_refused_value(one):
+        elif is_refused_value(one):
             refused.update(_choices(one))
     most = max((refused[choice] for choice in candidates), default=0)
     return {choice for choice in candidates if refused[choice] == most}

@@ -4,27 +4,64 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from petstore_mock.interface.bodies import short
+from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.schemas import properties
+from petstore_mock.interface.table import ANIMAL
 from petstore_mock.verify.probes import ABSENT, ELSEWHERE
 from petstore_mock.verify.row import Result
 
 if TYPE_CHECKING:
+    from petstore_mock.interface.table import Operation
     from petstore_mock.verify.row import Results
     from petstore_mock.verify.seen import History, Seen
 
 
-# Causes: the same text for all breaches by one mistake of the service
+# Causes: the same text for all breaches by one mistake of the service. The id of a clause names the broken clause.
 
 
 def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
     """Return the cause of a wrong status; empty if it is unknown."""
     if seen.status in history.unserved(seen.operation):
         return f"{seen.status} from {seen.operation.name}"
+    by_value = failing_value(seen, history)
+    if by_value:
+        return by_value
     if seen.is_disguised:
         return f"errors with {seen.status}"
     # Each accepted wrong body is a mistake of its own, but all absent animals are alike.
     if wanted == ABSENT.status or (wanted and not seen.is_success):
         return f"{seen.status} for {wanted}"
     return ""
+
+
+def failing_value(seen: Seen, history: History) -> str:
+    """Return the clause about the unusual values of a field, if the operation fails for each of them; else empty."""
+    if not seen.has_failed or history.unserved(seen.operation):
+        return ""
+    for name in properties(ANIMAL):
+        if has_unusual(name, seen) and _always_fails(name, seen.operation, history):
+            return unusual_clause(name)
+    return ""
+
+
+def has_unusual(name: str, seen: Seen) -> bool:
+    """Whether a request sends a value of a field that services often change. It may be invalid."""
+    value, kind = seen.sent.get(name), kind_of(properties(ANIMAL)[name])
+    if kind.beyond is None or type(value) is not type(kind.plain):
+        return False
+    return kind.beyond.holds(value)
+
+
+def unusual_clause(name: str) -> str:
+    """Return the id of the clause about such values; empty for a field without this clause."""
+    beyond = kind_of(properties(ANIMAL)[name]).beyond
+    return "" if beyond is None else f"2-{short(name)}-{beyond.id}"
+
+
+def _always_fails(name: str, operation: Operation, history: History) -> bool:
+    tried = [one for one in history.of(operation) if one.probe.has_key and has_unusual(name, one)]
+    return all(one.has_failed for one in tried)
 
 
 def is_refused(seen: Seen, history: History) -> Results:

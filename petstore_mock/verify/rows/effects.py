@@ -103,9 +103,10 @@ def _is_kept(operation: Operation, seen: Seen, history: History) -> Results:
         return
     pet_id: int = create.pets[0]["id"]
     _, later = history.around(pet_id, seen.number)
-    is_found = seen.pet(pet_id) is not None or bool(later)
-    is_missing = not history.is_late and _would_show(seen, history)
-    if is_found or is_missing:
+    is_found = bool(later or seen.pet(pet_id))
+    if not is_found and history.is_late:
+        return
+    if is_found or _would_show(seen, history):
         yield Result(is_found, f"the created animal {pet_id}, in this response or later{cache_of(seen)}")
 
 
@@ -118,12 +119,10 @@ def _would_show(seen: Seen, history: History) -> bool:
 
 def _is_whole(seen: Seen, history: History) -> bool:
     """Whether a list shows every matching animal. It does if another page with the same limit is longer."""
-    if history.has_short_pages:
+    if history.has_short_pages or not seen.is_distinct:
         return False
-    if not seen.is_distinct:
-        return False
-    pages = [one.count for one in history.lists if one.limit == seen.limit]
-    return 0 < seen.count < max(pages, default=0)
+    longest = max(one.count for one in history.lists if one.limit == seen.limit)
+    return 0 < seen.count < longest
 
 
 def _listed(operation: Operation) -> Clause:
@@ -135,12 +134,10 @@ def _listed(operation: Operation) -> Clause:
 
 def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
     """Check that lists show the created animals that a read showed."""
-    if seen.items is None:
+    if seen.items is None or not _is_whole(seen, history):
         return
-    if not _is_whole(seen, history):
-        return
-    own = [create for create in history.created if create.operation is operation]
-    views = [*filter(None, (history.views.get(create.target_id or 0) for create in own))]
+    own = [create.target_id or 0 for create in history.created if create.operation is operation]
+    views = [history.views.get(pet_id, []) for pet_id in own]
     looked = [views_of for views_of in views if _should_list(seen, views_of)]
     if looked:
         # One animal is enough, because the others may appear later.
@@ -151,6 +148,8 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
 
 def _should_list(seen: Seen, views: list[View]) -> bool:
     """Whether a list should show an animal: an earlier response did, and its filters select the animal."""
+    if not views:
+        return False
     return views[0].number < seen.number and matches(views[-1].pet, seen.filters)
 
 
@@ -158,7 +157,7 @@ def _has_no_refused(operation: Operation, what: str, seen: Seen, history: Histor
     """Check that no animal has the label of a refused request. Each request has its own label."""
     labels = history.refused_labels(operation, seen.number)
     if labels and seen.pets:
-        kept = [pet["id"] for pet in seen.pets if pet.get(LABEL) in [*labels]]
+        kept = [pet["id"] for pet in seen.pets if pet.get(LABEL) in labels]
         words = f"no animal of a refused {what}; the animals {kept} have {LABEL}s of refused {what}s"
         yield Result(not kept, words)
 
@@ -189,11 +188,9 @@ def _refused(operation: Operation, seen: Seen, history: History) -> list[Seen]:
 def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
     """Check that the last changed animal has the sent fields, possibly some responses later."""
     change = history.last(operation, seen.number)
-    pet = None if change is None else seen.pet(change.is_about)
     if change is None:
         return
-    if pet is None:
-        return
+    pet = seen.pet(change.is_about)
     if not is_pet(pet):
         return
     _, later = history.around(pet["id"], seen.number)
@@ -249,19 +246,13 @@ def _changes(operation: Operation) -> Iterator[Probe]:
         yield sends(operation, sent, phase=Phase.CHANGES)
 
 
-def _change_of(operation: Operation, seen: Seen, history: History) -> Seen | None:
-    """Return the last change of an animal before a response, if it was by this operation."""
+def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Results:
     pet_ids = {seen.is_about, *(pet["id"] for pet in seen.pets)}
     done = [one for one in history.changed if one.number <= seen.number and one.is_about in pet_ids]
-    if done and done[-1].operation is operation:
-        return done[-1]
-    return None
-
-
-def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Results:
-    change = _change_of(operation, seen, history)
-    if change is None:
+    # The last change of the animal has to be by this operation.
+    if not done or done[-1].operation is not operation:
         return
+    change = done[-1]
     pet = seen.pet(change.is_about)
     # A time between two exchanges.
     former = history.former(change.target_id or 0, change.number - 0.5)
@@ -315,23 +306,21 @@ def _is_gone(operation: Operation, seen: Seen, history: History) -> Results:
     is_there = seen.pet(pet_id) is not None
     if seen.operation.shows_one:
         is_there = seen.is_success and is_object(seen.document)
+    if not is_there and not _would_show(seen, history):
+        return
     # Another response may come from a cache. A later one counts as well.
-    later = history.exchanges[seen.number :]
-    is_gone_later = any(one.is_about == pet_id and one.status == 404 for one in later)
-    if is_there or _would_show(seen, history):
-        yield Result(not is_there or is_gone_later, f"no animal {pet_id}, which {removal.line} removed{cache_of(seen)}")
+    later = [one.status for one in history.exchanges[seen.number :] if one.is_about == pet_id]
+    is_gone = not is_there or 404 in later
+    yield Result(is_gone, f"no animal {pet_id}, which {removal.line} removed{cache_of(seen)}")
 
 
 def _has_left_others(operation: Operation, seen: Seen, history: History) -> Results:
     removal, pet_id = history.last(operation, seen.number), seen.is_about
-    if removal is None:
-        return
-    if pet_id is None:
-        return
-    if not history.was_last_there(pet_id, seen.number):
+    if removal is None or pet_id is None:
         return
     # The operation has to show the animal at all.
     was_read = any(one.is_success for one in history.of(seen.operation))
-    is_told = seen.is_success or seen.status == 404
-    if was_read and is_told:
+    if not was_read or not history.was_last_there(pet_id, seen.number):
+        return
+    if seen.is_success or seen.status == 404:
         yield Result(seen.is_success, f"the animal {pet_id}, which {removal.line} did not name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
@@ -14,9 +15,9 @@ from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.interface.table import ANIMAL, FIELDS
 from petstore_mock.interface.violations import describe
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import OPEN, Phase, sends
+from petstore_mock.verify.probes import OPEN, Phase, enums_of, sends
 from petstore_mock.verify.row import CHANGES, CREATES, LISTS, READS, SHOWS, SHOWS_ONE, About, Result
-from petstore_mock.verify.rows.checks import cache_of
+from petstore_mock.verify.rows.checks import cache_of, failing_value, has_unusual, unusual_clause
 from petstore_mock.verify.rows.messages import field_words, of_member, other_type
 from petstore_mock.verify.seen import is_pet, is_same_value, known_part
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _REQUIRED: Final = frozenset(schema(ANIMAL)["required"])
 # The fields that a client sends.
 _SENT: Final = tuple(name for name in properties(ANIMAL) if not FIELDS[name].is_assigned)
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 # Operations whose response shows the fields of the request.
 _ECHOES: Final = tuple(operation for operation in SHOWS_ONE if operation.does.keeps and operation.body is not None)
 
@@ -139,9 +141,7 @@ def _of_echo(name: str) -> Rows:
         row.send(*odd)
     yield row
     if beyond is not None:
-        row = about.every(
-            f"2-{{short}}-{beyond.id}", f"{{name}}: {beyond.words}", partial(_has_sent, name, is_beyond=True)
-        )
+        row = about.every(unusual_clause(name), f"{{name}}: {beyond.words}", partial(_has_sent, name, is_beyond=True))
         row.needs = f"a created animal with such a {name}"
         row.send(*odd)
         _add_slips(row, name, is_beyond=True)
@@ -161,33 +161,26 @@ def _add_slips(row: Clause, name: str, *, is_beyond: bool) -> None:
 def _odd_creates(name: str) -> Iterator[Probe]:
     """Yield creates with values that a service may refuse, but must not change."""
     for operation in _echoing(name):
-        body = str(operation.body)
-        rules = properties(body)
-        required = schema(body).get("required", ())
-        # With all enums, a service that fills them in can't be mistaken for one that changes them.
-        optional = rules.keys() - required
-        enums = [other for other in rules if "enum" in rules[other] and other in optional]
-        extra = {other: dumps(rules[other]["enum"][0]) for other in enums}
+        rules = properties(str(operation.body))[name]
         phase = Phase.ODD_CREATES if operation.does.adds else Phase.ODD_CHANGES
-        for text in odd_texts(rules[name]):
-            yield sends(operation, {**extra, name: text}, phase=phase, expected=OPEN)
+        for text in odd_texts(rules):
+            yield sends(operation, {**enums_of(operation), name: text}, phase=phase, expected=OPEN)
 
 
-def _has_sent(name: str, seen: Seen, _history: History, *, is_beyond: bool) -> Results:
+def _has_sent(name: str, seen: Seen, history: History, *, is_beyond: bool) -> Results:
     """Check that a response has the sent value of a field; ``is_beyond`` selects values that often change."""
     value = seen.sent.get(name)
-    is_other = seen.probe.expected.status != 0 or seen.probe.is_delicate
     if value is None:
         return
-    if is_other:
+    if seen.probe.expected.status != 0:
         return
-    if not seen.pets:
+    if seen.probe.is_delicate:
         return
-    if not is_pet(seen.document):
+    if has_unusual(name, seen) is not is_beyond:
         return
-    beyond = _kind(name).beyond
-    is_special = beyond is not None and beyond.holds(value)
-    if is_special is is_beyond:
+    if is_beyond and failing_value(seen, history) == unusual_clause(name):
+        yield Result(holds=False, expected=f"400, or {name} to be {describe(value)}")
+    elif seen.pets and is_pet(seen.document):
         yield from _same_as_sent(name, seen.pets[0], value)
 
 
@@ -211,7 +204,9 @@ def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
 
 def _has_set(parameter: Parameter, seen: Seen, _history: History) -> Results:
     name = parameter.sets
-    if name in seen.sets and seen.probe.is_valid and seen.pets and is_pet(seen.document):
+    if name not in seen.sets or not seen.probe.is_valid:
+        return
+    if seen.pets and is_pet(seen.document):
         value = seen.sets[name]
         is_same = is_same_value(name, seen.pets[0].get(name), value)
         yield Result(is_same, f"{name} to be {dumps(value)}", f"{name} differs")
@@ -247,16 +242,26 @@ def _keeps_exactly(name: str, seen: Seen, history: History) -> Results:
 
 
 def _cause_of_change(name: str, seen: Seen, history: History) -> str:
-    """Return the cause of a changed delicate value: a service that changes other values in this way, or this clause."""
-    ways = _ways(seen.sent[name], seen.pets[0].get(name))
-    if not ways:
-        return seen.probe.shows
-    others = [create for create in history.created if not create.probe.is_delicate and name in create.sent]
-    for create in others:
-        if not {*ways}.isdisjoint(_ways(create.sent[name], create.pets[0].get(name))):
-            return f"{name} differs"
-    # The last way explains most changes.
-    return f"{name} {ways[-1]}"
+    """Return the cause of a changed delicate value: the clause of the value that shows the mistake best."""
+    alike = [create for create in history.created if _is_changed_alike(name, create, seen)]
+    if not all(create.probe.is_delicate for create in alike):
+        return f"{name} differs"
+    # A value that fewer ways explain shows the mistake better.
+    best = min(alike, key=lambda create: len(_ways_of(name, create)), default=seen)
+    return best.probe.shows
+
+
+def _is_changed_alike(name: str, create: Seen, seen: Seen) -> bool:
+    if not {*_ways_of(name, create)}.isdisjoint(_ways_of(name, seen)):
+        return True
+    if create.probe.is_delicate or create.sent.get(name) == create.pets[0].get(name):
+        return False
+    # A service that changes plain letters beyond ASCII changes the delicate ones, too.
+    return has_unusual(name, create) and has_unusual(name, seen)
+
+
+def _ways_of(name: str, create: Seen) -> list[str]:
+    return _ways(create.sent.get(name), create.pets[0].get(name))
 
 
 # The same animal in several responses
@@ -279,17 +284,16 @@ def _add_other_stored(row: Clause, operation: Operation, name: str) -> None:
     """Add the mutants that keep another value than they return."""
     start = f"{{lead}}keeps-{short(name)}"
     # The first create sends a long text if a gap leaves its length open.
-    has_long = operation is CREATES[0] and any(gap.field == name for gap in RULES)
-    slips = [slip for slip in _kind(name).slips if slip.keeps]
-    if not has_long:
-        slips = [slip for slip in slips if not slip.is_of_long]
-    for slip in slips:
-        words = f"the store {slip.keeps_words.format(name=name)}"
-        row.mutant(f"{start}-{slip.keeps}", words, changes.keep_field(name, slip.change))
-    if not slips:
-        row.mutant(
-            f"{start}-other", f"the store keeps another {name}", changes.keep_field(name, changes.to_another(name))
-        )
+    has_long = operation is CREATES[0] and name in [gap.field for gap in RULES]
+    is_other = True
+    for slip in _kind(name).slips:
+        if slip.keeps and slip.is_of_long <= has_long:
+            is_other = False
+            words = f"the store {slip.keeps_words.format(name=name)}"
+            row.mutant(f"{start}-{slip.keeps}", words, changes.keep_field(name, slip.change))
+    if is_other:
+        change = changes.keep_field(name, changes.to_another(name))
+        row.mutant(f"{start}-other", f"the store keeps another {name}", change)
 
 
 def _is_same(seen: Seen, history: History) -> Results:
@@ -331,6 +335,18 @@ def _with_one_blank(text: str) -> str:
     return " ".join(text.split())
 
 
+def _date_in(text: str) -> str:
+    found = _DATE.match(text)
+    return text if found is None else found[0]
+
+
+def _number_in(text: str) -> str:
+    try:
+        return str(float(text))
+    except ValueError:
+        return text
+
+
 def _only_ascii(text: str) -> str:
     return "".join(letter for letter in text if letter.isascii() and letter != "?")
 
@@ -340,6 +356,8 @@ _WAYS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("without normalization", partial(normalize, "NFKC")),
     ("with the same blanks", _with_one_blank),
     ("with the same letters", _only_ascii),
+    ("not read as a number", _number_in),
+    ("not read as a date", _date_in),
 )
 
 

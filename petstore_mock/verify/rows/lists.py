@@ -17,7 +17,6 @@ from petstore_mock.verify.seen import is_pet
 
 if TYPE_CHECKING:
     from petstore_mock.common.values import JsonObject
-    from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen, Wanted
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 # A limit that shows whether pages are full.
 _FEW: Final = 4
-_MOST_DIGITS: Final = 25
 _TOO_LONG: Final = "a list is too long"
 
 
@@ -64,15 +62,17 @@ def _of_bounds(operation: Operation, limit: Parameter) -> Rows:
 def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     """Yield the rows about the length of a page."""
     least, most, default = limits_of(operation)
-    about = About(operation, limit.name, most=most, default=default)
+    about, at_most = About(operation, limit.name, most=most, default=default), partial(_is_at_most, limit)
     row = about.every(
-        "{section}-{short}-counts", "{name}: maximum number of animals to return", partial(_is_at_most, is_given=True)
+        "{section}-{short}-counts",
+        "{name}: maximum number of animals to return",
+        partial(at_most, is_given=True),
     )
     row.needs = "an animal"
     longer = changes.one_more(limit, least, most)
     row.mistake("{short}-and-one", "returns one animal too many", longer, OF_REQUESTS)
     yield row
-    row = about.every("{section}-{short}-default", "{name}: default {default}", partial(_is_at_most, is_given=False))
+    row = about.every("{section}-{short}-default", "{name}: default {default}", partial(at_most, is_given=False))
     row.needs = f"{default} animals"
     longest = changes.set_default(limit, str(most))
     row.mutant("{prefix}-default-{most}", "the default {name} is {most}", longest, OF_REQUESTS)
@@ -81,7 +81,7 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     page = request(operation, phase=Phase.LIST_EDGES, expected=OPEN)
     for number in ("", -1, 2**31, 2**63, "9" * 30):
         row.send(page.with_parameter(limit, number))
-    huge = changes.refuse_if(partial(_is_huge, limit), 500)
+    huge = changes.refuse_if(changes.is_huge(limit), 500)
     row.mistake("huge-{short}-fails", "returns 500 for a {name} of 30 digits", huge, (*SUCCESSES, 400))
     yield row
     bounded = partial(_is_bounded, limit.gap)
@@ -92,10 +92,6 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     for number in (least - 1, most + 1, 1000):
         row.send(page.with_parameter(limit, number))
     yield row
-
-
-def _is_huge(limit: Parameter, turn: Turn) -> bool:
-    return len(turn.given.get(limit.name, "")) > _MOST_DIGITS
 
 
 def is_accepted(seen: Seen, _history: History) -> Results:
@@ -109,18 +105,14 @@ def is_refused_value(seen: Seen) -> bool:
     return seen.is_refusal and seen.status not in KEYS_AND_LIMITS | ELSEWHERE
 
 
-def _is_at_most(seen: Seen, history: History, *, is_given: bool) -> Results:
+def _is_at_most(limit: Parameter, seen: Seen, history: History, *, is_given: bool) -> Results:
     most = seen.limit
-    if most is None:
-        return
-    if seen.items is None:
-        return
-    if not seen.probe.is_valid:
+    if most is None or seen.items is None:
         return
     # Other rows are about a limit together with a filter.
-    if len(seen.chosen) > 1:
+    if len(seen.chosen) > 1 or not seen.probe.is_valid:
         return
-    if seen.has_limit is not is_given:
+    if bool(seen.text(limit)) is not is_given:
         return
     # A store with fewer animals can't show the limit.
     if seen.count >= most or len(history.standing(seen)) > most:
@@ -129,14 +121,13 @@ def _is_at_most(seen: Seen, history: History, *, is_given: bool) -> Results:
 
 def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
     most = limits_of(seen.operation)[1]
-    is_out_of_bounds = seen.probe.gap == gap
-    if is_out_of_bounds and seen.is_refusal:
-        yield Result(holds=True)
-    if seen.items is None:
+    would_show = False
+    if seen.probe.gap == gap:
+        would_show = len(history.views) > most
+        if seen.is_refusal:
+            yield Result(holds=True)
+    if seen.items is None or seen.probe.is_valid:
         return
-    if seen.probe.is_valid:
-        return
-    would_show = is_out_of_bounds and len(history.views) > most
     if seen.count > most or would_show:
         yield Result(seen.count <= most, f"at most {most} animals on any page, not {seen.count}")
 
@@ -160,9 +151,7 @@ def _finds_any(seen: Seen, history: History) -> Results:
 
 def _finds(seen: Seen, history: History) -> Results:
     """Check that a list is not empty although animals match its filters."""
-    if seen.items is None:
-        return
-    if not seen.probe.is_valid:
+    if seen.items is None or not seen.probe.is_valid:
         return
     there = history.standing(seen)
     if seen.items or there:
@@ -175,7 +164,9 @@ def _finds(seen: Seen, history: History) -> Results:
 
 def _of_filter(operation: Operation, parameter: Parameter) -> Rows:
     words = _selected(parameter)
-    about = About(operation, parameter.name, words=words, word=_word(operation, parameter))
+    # In names of mutants, the first filter of an operation has the plain word.
+    word = "filter" if parameter is operation.filters[0] else f"{short(parameter.name)}-filter"
+    about = About(operation, parameter.name, words=words, word=word)
     allowed = _allowed(operation, parameter)
     is_in_path = parameter.where == "path"
     plain = request(operation, phase=Phase.LISTS)
@@ -204,13 +195,6 @@ def _selected(parameter: Parameter) -> str:
     return parameter.says.words.format(parameter=parameter.name, field=parameter.filters_by)
 
 
-def _word(operation: Operation, parameter: Parameter) -> str:
-    """Return a filter in names of mutants. The first filter of an operation has the plain word."""
-    if parameter is operation.filters[0]:
-        return "filter"
-    return f"{short(parameter.name)}-filter"
-
-
 def _allowed(operation: Operation, parameter: Parameter) -> list[str]:
     allowed: list[str] = parameters(operation)[parameter.name].get("enum", [])
     return allowed
@@ -227,25 +211,29 @@ def _finds_with(parameter: Parameter, seen: Seen, history: History) -> Results:
         yield from _finds(seen, history)
 
 
-def _selects(parameter: Parameter, seen: Seen, _history: History) -> Results:
-    if not seen.items:
-        return
-    if not seen.probe.is_valid:
+def _selects(parameter: Parameter, seen: Seen, history: History) -> Results:
+    if not seen.items or not seen.probe.is_valid:
         return
     if not _is_alone(seen, parameter):
         return
+    words = f"only animals {_selected(parameter)}"
     for wanted in seen.filters:
         if wanted.parameter is parameter:
-            words = f"only animals {_selected(parameter)}"
-            yield Result(_selects_all(wanted, seen), words, _cause_of_others(parameter, seen))
+            yield Result(_selects_all(wanted, seen), words, _cause_of_others(wanted, seen, history))
 
 
-def _cause_of_others(parameter: Parameter, seen: Seen) -> str:
+def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
     """Return the cause of animals that a filter should not have selected."""
+    field = wanted.parameter.filters_by
     # A list that leaves out the field is wrong without a filter, too.
-    if all(parameter.filters_by not in pet for pet in seen.pets):
-        return f"{parameter.filters_by} differs"
-    return f"{parameter.name} selects others"
+    if all(field not in pet for pet in seen.pets):
+        return f"{field} differs"
+    for one in history.of(seen.operation):
+        others = {pet["id"] for pet in one.pets if not wanted.selects(pet)}
+        # Other responses show another value.
+        if wanted in one.filters and not others.isdisjoint(history.standing(one)):
+            return f"{field} differs"
+    return f"{wanted.parameter.name} selects others"
 
 
 def _is_alone(seen: Seen, parameter: Parameter) -> bool:
@@ -312,16 +300,15 @@ def _of_limit_with(operation: Operation, limit: Parameter, parameter: Parameter)
     row.needs = f"several animals, of which {parameter.name} selects some"
     # One animal: a service that applies the filter after the limit then finds none for most values.
     least, _, _ = limits_of(operation)
-    page = request(operation, phase=Phase.LIST_EDGES).with_parameter(limit, least)
+    request_of = request(operation, phase=Phase.LIST_EDGES)
+    page = request_of.with_parameter(limit, least)
     allowed = _allowed(operation, parameter)
     texts = allowed or [f"{{later:{operation.name}:{parameter.name}}}"]
-    for text in texts:
-        row.send(page.with_parameter(parameter, text))
+    row.send(*[page.with_parameter(parameter, text) for text in texts])
     if not allowed:
         # Among the animals of the service, the first one may be in each list. A created animal has unusual values.
         row.send(replace(page, phase=Phase.LAST_LISTS).with_parameter(parameter, texts[0]))
-    page = request(operation, phase=Phase.LIST_EDGES).with_parameter(limit, _FEW)
-    row.send(page.with_parameter(parameter, texts[0]))
+    row.send(request_of.with_parameter(limit, _FEW).with_parameter(parameter, texts[0]))
     are_given = changes.has_both(limit, parameter)
     without_limit = changes.when(are_given, changes.ignore(limit))
     row.mistake("{short}-and-{second}-unlimited", "ignores {name} if {other} is given", without_limit, OF_REQUESTS)
@@ -354,7 +341,7 @@ def _has_both(seen: Seen, history: History) -> Results:
         return
     for wanted in seen.filters:
         words = f"only animals that {wanted.parameter.name} selects"
-        yield Result(_selects_all(wanted, seen), words, _cause_of_others(wanted.parameter, seen))
+        yield Result(_selects_all(wanted, seen), words, _cause_of_others(wanted, seen, history))
     limit, there = seen.limit, len(history.standing(seen))
     if limit is not None and there:
         yield Result(seen.count <= limit, f"at most {limit} animals, not {seen.count}", _TOO_LONG)

@@ -94,10 +94,10 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
     """Check a property of an animal or of an error."""
     rules = properties(kind)[name]
     if name not in item:
-        missing = [required for required in schema(kind)["required"] if required not in item]
+        missing = _missing(kind, item)
         if name in missing:
             words = f"each {kind} to have {' and '.join(missing)}; one has {', '.join(item)}"
-            yield Result(holds=False, expected=words, cause=f"{kind} without {missing}")
+            yield Result(holds=False, expected=words, cause=_without(kind, missing))
         return
     if quick(rules)(item[name]):
         yield Result(holds=True)
@@ -106,6 +106,16 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
     first = wrong[0] if wrong else ""
     has_other_type = any(violation.rule == "type" for violation in wrong)
     yield Result(not wrong, f"a valid {kind} ({first})", other_type(kind, name) if has_other_type else "")
+
+
+def _missing(kind: str, item: Mapping[str, Any]) -> list[str]:
+    required: list[str] = schema(kind)["required"]
+    return [name for name in required if name not in item]
+
+
+def _without(kind: str, missing: list[str]) -> str:
+    """Return the cause of breaches by missing properties."""
+    return f"{kind} without {missing}"
 
 
 def other_type(kind: str, name: str) -> str:
@@ -161,8 +171,10 @@ def _has_media_type(seen: Seen, history: History) -> Results:
     yield Result(_is_called_json(seen), f"Content-Type application/json, not {came}", cause)
 
 
-def _is_at_base_address(seen: Seen, _history: History) -> Results:
-    if seen.is_success or (seen.probe.has_key and seen.status in ELSEWHERE):
+def _is_at_base_address(seen: Seen, history: History) -> Results:
+    # If another list is there, the row about successes is broken.
+    is_elsewhere = seen.probe.has_key and seen.status in ELSEWHERE and not history.has_listed
+    if seen.is_success or is_elsewhere:
         yield Result(seen.is_success, "a list at this base address")
 
 
@@ -201,8 +213,12 @@ def _is_error(status: int, seen: Seen, _history: History) -> Results:
         return
     if status not in seen.operation.errors:
         return
-    is_error = bool(_error_of(seen))
-    cause = "media type" if is_error else "error body"
+    error = _error_of(seen)
+    cause = "media type" if error else "error body"
+    # A problem document of RFC 9457, say, has other members and another media type.
+    missing = _missing(ERROR, error)
+    if error and missing:
+        cause = _without(ERROR, missing)
     if _coding(seen):
         cause = "coding"
-    yield Result(is_error and _is_called_json(seen), "an Error body, as application/json", cause)
+    yield Result(bool(error) and _is_called_json(seen), "an Error body, as application/json", cause)
