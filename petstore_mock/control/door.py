@@ -48,7 +48,7 @@ _PIECE: Final = 64 * 1024  # characters of a response that are sent at once
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _PORT: Final = re.compile(r":[^\]:]*$")  # in a Host field; an address of IPv6 is in brackets
 _ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # a placeholder in a path after re.escape()
-_FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
+_FLAGS: Final = {"true": True, "false": False}
 _READING: Final = frozenset({"GET", "HEAD"})
 # A page of another site must not frame, sniff or read a response.
 _FIELDS: Final = {
@@ -106,7 +106,7 @@ class Door(Handler):
         own = [Verb(self.health, "GET", "health", is_public=True), Verb(self.openapi, "GET", "openapi.json")]
         self._verbs = [*own, *VERBS]
         self._streams = {f"/{verb.path}" for verb in self._verbs if verb.streams}
-        self._routes = _routes_of(self._verbs)
+        self._routes = [*_routes_of(self._verbs)]
         worlds.host.has_door |= is_open
 
     def health(self, _: Worlds) -> HealthData:
@@ -299,18 +299,16 @@ class Door(Handler):
         return f"{scheme}://{host}"
 
 
-def _routes_of(verbs: Sequence[Verb]) -> list[Route]:
-    """Return a pattern for each path of the door, with the verbs of the path by method."""
+def _routes_of(verbs: Sequence[Verb]) -> Iterator[Route]:
+    """Yield a pattern for each path of the door, with the verbs of the path by method."""
     by_path: dict[str, dict[str, Verb]] = {}
     for verb in verbs:
         by_path.setdefault(verb.path, {})[verb.method] = verb
-    routes: list[Route] = []
     for path, by_method in by_path.items():
         if "GET" in by_method:
             by_method["HEAD"] = by_method["GET"]
         pattern = _ARGUMENT.sub(r"(?P<\1>[^/]+)", re.escape(f"/{path}"))
-        routes.append((re.compile(pattern), by_method))
-    return routes
+        yield re.compile(pattern), by_method
 
 
 def _path_of(request: ApiRequest) -> str:

@@ -208,7 +208,8 @@ class FaultHandle(Stays):
             reasons.append(self._last_miss)
         if reasons:
             return "; ".join(reasons)
-        return f"no further {what} {met} it" if self.hits else f"no {what} {met} it"
+        further = "further " if self.hits else ""
+        return f"no {further}{what} {met} it"
 
     def to_data(self) -> Json:
         """Return the fault and its state as a JSON value, without the function of ``when=``."""
@@ -244,9 +245,9 @@ class FaultHandle(Stays):
         if exchange is None:
             return []
         differences = [] if self._criteria is None else self._criteria.differences(exchange)
-        if self.when is None or differences:
+        if self.when is None or differences or self.when(exchange.request):
             return differences
-        return [] if self.when(exchange.request) else ["its when= returned a false value"]
+        return ["its when= returned a false value"]
 
     def _reason_to_pass(self, part: Fault, exchange: Exchange | None, misses: list[str]) -> str:
         """Return why a request or a connection does not meet ``part``; empty if it may."""

@@ -7,6 +7,7 @@ from json import loads
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from petstore_mock.common.values import by_name, without_none
 from petstore_mock.http.mutant import Turn
 from petstore_mock.http.request import Fields
 from petstore_mock.http.response import Head
@@ -47,7 +48,7 @@ def _with_parameters(request: ApiRequest, turn: Turn, former: Mapping[str, str])
     """Return a request with the parameters that the mutant has left."""
     if turn.given == former:
         return request
-    in_header = {parameter.name for parameter in turn.operation.parameters_in("header")}
+    in_header = by_name(turn.operation.parameters_in("header")).keys()
     query = {name: value for name, value in turn.given.items() if name not in in_header}
     dropped = {name.lower().encode() for name in in_header - turn.given.keys()}
     fields = Fields(field for field in request.fields if field[0].lower() not in dropped)
@@ -95,11 +96,8 @@ def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = 
     operation = route.operation
     if operation is None or operation.name not in mutant.operations:
         return None
-    given = dict(request.query)
-    for parameter in operation.parameters_in("header"):
-        value = request.header(parameter.name)
-        if value is not None:
-            given[parameter.name] = value
+    in_header = {parameter.name: request.header(parameter.name) for parameter in operation.parameters_in("header")}
+    given = request.query | without_none(in_header)
     turn = Turn(operation, given, route.pet_id, request.body, refused_key, world.store)
     turn.path = operation.path_values(request.target)
     turn.sent_keys = tuple(request.values("Authorization"))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -556,15 +556,13 @@ def options_at(place: Place) -> Mapping[str, Option]:
     return by_name(option for option in _ROWS if place in option.places.split())
 
 
-def misspelt_variables() -> list[str]:
-    """Return a line for each environment variable whose name resembles that of an option."""
+def misspelt_variables() -> Iterator[str]:
+    """Yield a line for each environment variable whose name resembles that of an option."""
     known = [variable_of(name) for name in {**options_at("serve"), **options_at("setting")}]
-    lines: list[str] = []
     for name in filter(_PREFIXED.match, os.environ):
-        meant = None if name in known else nearest(name, known)
-        if meant is not None:
-            lines.append(f"unknown environment variable {name}; did you mean {meant}?")
-    return lines
+        meant = nearest(name, known)
+        if meant not in {None, name}:
+            yield f"unknown environment variable {name}; did you mean {meant}?"
 
 
 def checked(given: Mapping[str, object], place: Place) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Final, cast
 
 from petstore_mock.common import refusing
@@ -195,23 +196,16 @@ def list_pets(call: Call) -> Response:
     limit = route.arguments["limit"]
     ids = store.ids(route.filters)
     if store.hidden:
-        ids = [pet_id for pet_id in ids if not store.hides(pet_id)]
+        ids = [*filterfalse(store.hides, ids)]
     most = policies.page_fill(limit)
     page = policies.list_order(ids, most, store, store.random)
     fields: ResponseFields = ()
     if policies.paging_headers is not None:
         request = call.exchange.request
+        path = request.target.partition("?")[0].removeprefix(BASE_PATH)
         in_query = [chosen for chosen in route.filters if chosen.parameter.where == "query"]
-        given = tuple((chosen.parameter.name, chosen.value) for chosen in in_query)
-        page_facts = ListPage(
-            operation=call.operation,
-            base_path=request.base_path,
-            path=request.target.partition("?")[0].removeprefix(BASE_PATH),
-            given=given,
-            limit=limit,
-            most=most,
-            total=len(ids),
-        )
+        given = {chosen.parameter.name: chosen.value for chosen in in_query}
+        page_facts = ListPage(request.base_path, path, limit, call.operation, given, most, len(ids))
         fields = policies.paging_headers(page_facts)
     return success(call, store.page(page), fields)
 

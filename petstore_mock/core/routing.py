@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.sized import SizedCache
+from petstore_mock.common.values import by_name
 from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
@@ -27,7 +28,7 @@ from petstore_mock.interface.table import METHODS, OPERATIONS, ROUTES, Operation
 from petstore_mock.interface.violations import Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.http.request import ApiRequest, Fields
@@ -103,9 +104,7 @@ class Rules:
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
         # The functions that rewrite a JSON body. Usually there are none.
-        self.rewrites = [
-            rewrite for rewrite in (chosen.extra_response_fields, chosen.json_style) if rewrite is not None
-        ]
+        self.rewrites = [*filter(None, (chosen.extra_response_fields, chosen.json_style))]
         self.kept_routes = SizedCache[tuple[str, str], Route](_KEPT_ROUTES, largest=_KEPT_ROUTES // 16)
 
     def route(self, method: str, target: str, fields: Fields = NO_FIELDS) -> Route:
@@ -182,8 +181,9 @@ class Rules:
         """Return the value of a parameter, or its default, and its violations."""
         rules = schemas.parameters(operation)[parameter.name]
         value, broken = None, list[Violation]()
-        if parameter.where == "header" and texts and not kind_of(rules).is_free_text:
-            texts = [text.strip() for text in texts[0].split(",")]
+        may_be_joined = parameter.where == "header" and not kind_of(rules).is_free_text
+        if texts and may_be_joined:
+            texts = [*map(str.strip, texts[0].split(","))]
         text = self.policies.repeated_query(texts) if len(texts) > 1 else "".join(texts)
         if text is None:
             broken = [Violation(parameter.place, "unique", "must be given only once", texts)]
@@ -191,7 +191,9 @@ class Rules:
             value, broken = self._read(parameter, text, rules)
         elif parameter.name in schemas.schema(operation.parameters_schema).get("required", ()):
             broken = [Violation(parameter.place, "required", "is required and missing")]
-        return (rules.get("default") if value is None else value), broken
+        if value is None:
+            value = rules.get("default")
+        return value, broken
 
     def _read(self, parameter: Parameter, text: str, rules: Schema) -> tuple[object, list[Violation]]:
         """Return a parameter's value and violations. A gap may replace an invalid value. None means no value."""
@@ -204,17 +206,18 @@ class Rules:
         instead = choice_of(self.policies, parameter.gap)(text, rules)
         if instead is None:
             return value, broken
-        return (None if instead == "" else instead), []
+        is_ignored = instead == ""
+        return None if is_ignored else instead, []
 
     def _read_query(self, operation: Operation, query: str) -> tuple[Texts, Violations]:
         """Return the texts of the parameters in a query, and the violations of its form and its names."""
         values, violations = _values_of(query)
-        names = [parameter.name for parameter in operation.parameters_in("query")]
+        names = by_name(operation.parameters_in("query"))
         unknown = [name for name in values if name not in names]
-        if unknown and self.policies.unknown_query:
+        if self.policies.unknown_query:
             # A client can send any number of unknown names, and the list has a limit.
             violations.fill(unknown, partial(_no_parameter, names, values))
-        return {name: values[name] for name in names if name in values}, violations
+        return {name: values[name] for name in values.keys() & names}, violations
 
 
 def _values_of(query: str) -> tuple[dict[str, list[str]], Violations]:
@@ -232,7 +235,7 @@ def _values_of(query: str) -> tuple[dict[str, list[str]], Violations]:
     return values, violations
 
 
-def _no_parameter(names: Sequence[str], values: Mapping[str, Sequence[str]], name: str) -> Violation:
+def _no_parameter(names: Iterable[str], values: Mapping[str, Sequence[str]], name: str) -> Violation:
     """Return the violation of an unknown name in a query."""
     words = no_such_name(name, names, "parameter here", given=values)
     return Violation(path_of([name], "query"), "additionalProperties", words, values[name][0])
@@ -272,13 +275,12 @@ def _problem_of(method: str, target: str, segments: Sequence[str] | None) -> Rou
         return _no_route("unknown_method", cut(method, 40))  # RFC 9110 §9.1
     if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
         return Route(allow=METHODS)
+    # RFC 9110 §9.3.6: the target of CONNECT is an authority.
+    has_authority = ":" in target and "/" not in target
+    if method == "CONNECT" and has_authority:
+        return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
     is_path = target.startswith("/") and "#" not in target
-    if method == "CONNECT":
-        # RFC 9110 §9.3.6: its target is an authority.
-        is_path = False
-        if ":" in target and "/" not in target:
-            return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
-    if not is_path:
+    if method == "CONNECT" or not is_path:
         return _no_route("malformed_target", "send an absolute path")
     if segments is None:
         return _no_route("malformed_target", "percent-encode UTF-8, as %XX (RFC 3986 §2.1)")
@@ -298,7 +300,7 @@ def _path_hint(path: str) -> str:
     if path in _PROBES:
         return f"to see whether the stub is ready, request {DOOR_PATH}/health"
     tidied = path.lower().strip("/").replace("//", "/").split("/")
-    if any(row.match(tidied) is not None for row in ROUTES):
+    if row_at(tidied) is not None:
         return "trailing slashes, double slashes and letter case matter"
     return f"the paths are {_PATHS}"
 

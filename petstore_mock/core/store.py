@@ -147,10 +147,10 @@ class Store:
         return None
 
     def bodies(self) -> list[bytes]:
-        return [self._animals[pet_id] for pet_id in self._ids]
+        return [*map(self._animals.__getitem__, self._ids)]
 
     def documents(self) -> list[Pet]:
-        return [loads(body) for body in self.bodies()]
+        return [*map(loads, self.bodies())]
 
     def ids(self, filters: Sequence[Filter] = ()) -> Sequence[int]:
         """Return the ids that all ``filters`` select, ascending. The caller must not change the list."""

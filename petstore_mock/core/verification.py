@@ -12,7 +12,7 @@ from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.journal.text import error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from petstore_mock.core.fault_plan import FaultPlan
@@ -84,7 +84,7 @@ class Verification:
     def _keep(self, problems: list[Problem]) -> None:
         self._kept = [*self._kept, *problems][:_MOST_KEPT]
 
-    def _unreported(self, present: Sequence[Problem]) -> list[Problem]:
+    def _unreported(self, present: Iterable[Problem]) -> list[Problem]:
         return [problem for problem in present if problem.source not in self._reported]
 
     def _present(self) -> list[Problem]:
@@ -100,17 +100,16 @@ class Verification:
         keys = self.secrets()
         return [replace(problem, text=mask_text(problem.text, keys)) for problem in problems]
 
-    def _violations(self) -> list[Problem]:
+    def _violations(self) -> Iterator[Problem]:
         try:
             violations = self.journal.violations
         except PetStoreMockError as lost:  # the journal has evicted some of them
-            return [Problem("error", str(lost), self.journal)]
-        problems: list[Problem] = []
+            yield Problem("error", str(lost), self.journal)
+            return
         for exchange in violations:
             if not exchange.expected:
                 words = f"{exchange.request_line} broke the contract{exchange.where}: {exchange.reason}"
-                problems.append(Problem("violation", words, exchange))
-        return problems
+                yield Problem("violation", words, exchange)
 
 
 def _words_of(error: BaseException) -> str:

@@ -18,6 +18,10 @@ def _gzipped(body: bytes) -> bytes:
     return gzip.compress(body, mtime=0)
 
 
+def _gzipped_twice(body: bytes) -> bytes:
+    return _gzipped(_gzipped(body))
+
+
 def _in_members(body: bytes) -> bytes:
     half = len(body) // 2
     return _gzipped(body[:half]) + _gzipped(body[half:])
@@ -40,7 +44,7 @@ CODINGS: Final[Mapping[str, tuple[str, Callable[[bytes], bytes]]]] = {
     "x-gzip": ("x-gzip", _gzipped),
     "deflate-zlib": ("deflate", zlib.compress),
     "deflate-raw": ("deflate", _deflated),
-    "double": ("gzip", lambda body: _gzipped(_gzipped(body))),
+    "double": ("gzip", _gzipped_twice),
     "gzip-cut": ("gzip", _cut_short),
 }
 

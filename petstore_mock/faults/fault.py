@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from http import HTTPStatus
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Final, ParamSpec
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from petstore_mock.http.response import Response
 
 P = ParamSpec("P")
+
+
+class _Printer(Protocol):
+    """Hypothesis's printer of values."""
+
+    def text(self, obj: str) -> None: ...
+
 
 _POSITIONAL: Final = frozenset({"status", "seconds", "fraction", "bytes_per_second", "coding", "phrase", "n"})
 
@@ -47,15 +54,17 @@ class Fault:
         return hash((self.kind, *self.arguments))
 
     def __repr__(self) -> str:
-        return f"faults.{self._call({name: repr(value) for name, value in self.arguments.items()}, repr)}"
+        return f"faults.{self._call(self._texts(), repr)}"
 
-    def _repr_pretty_(self, printer: Any, _: object) -> None:  # noqa: ANN401  # Hypothesis calls it with its printer
+    def _repr_pretty_(self, printer: _Printer, _: object) -> None:
         printer.text(repr(self))
+
+    def _texts(self) -> dict[str, str]:
+        return {name: repr(value) for name, value in self.arguments.items()}
 
     def __str__(self) -> str:
         """Return the call on one line, without bodies and header values, because they may contain a key."""
-        texts = {name: repr(value) for name, value in self.arguments.items()}
-        body = self.body
+        texts, body = self._texts(), self.body
         if body is not None:
             name = "json" if "json" in texts else "body"
             texts[name] = f"<{len(body)} bytes>"
@@ -97,9 +106,10 @@ class Fault:
     def fields(self) -> tuple[tuple[str, str], ...]:
         """Header fields that the fault's own response adds, or sends instead of the usual ones."""
         after = self.arguments.get("retry_after")
+        if isinstance(after, str):
+            after = http_date(moment_of(after))
         if after is not None:
-            hint = http_date(moment_of(after)) if isinstance(after, str) else str(after)
-            return (("Retry-After", hint),)
+            return (("Retry-After", str(after)),)
         headers: dict[str, str | list[str]] = self.arguments.get("headers", {})
         fields = [*self._media_type(headers)]
         for name, value in headers.items():
@@ -110,23 +120,23 @@ class Fault:
     def _media_type(self, headers: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield the media type of the fault's own body, unless ``headers`` have one."""
         body = self.body
-        if not body or any(name.lower() == "content-type" for name in headers):
+        if not body or "content-type" in map(str.lower, headers):
             return
+        media_type = "text/plain; charset=utf-8"
         if "json" in self.arguments:
-            yield "Content-Type", "application/json"
-        elif body.lstrip()[:1] == b"<":
-            yield "Content-Type", "text/html; charset=utf-8"
-        else:
-            yield "Content-Type", "text/plain; charset=utf-8"
+            media_type = "application/json"
+        elif body.lstrip().startswith(b"<"):
+            media_type = "text/html; charset=utf-8"
+        yield "Content-Type", media_type
 
     @property
     def delay(self) -> tuple[float, float] | None:
         """The lower and upper bound of the delay in seconds, or None."""
         seconds = self.arguments.get("seconds", self.arguments.get("delay"))
-        if is_array(seconds):
-            low, high = seconds
-            return low, high
-        return None if seconds is None else (seconds, seconds)
+        if seconds is None:
+            return None
+        low, high = seconds if is_array(seconds) else (seconds, seconds)
+        return low, high
 
     @property
     def delivery(self) -> Delivery | None:
@@ -236,13 +246,13 @@ slows: Final = partial(keeps, is_slow=True)
 def _make(kind: str, values: Mapping[str, object]) -> Fault:
     row = KINDS[kind]
     arguments: JsonObject = {}
+    given = {**row.defaults, **values}
     for name, argument in row.arguments.items():
-        if name not in values and name not in row.defaults:
+        if name not in given:
             refuse(f"expected the argument {name} of a fault of kind {kind}; got {', '.join(values) or 'no argument'}")
-        value = values.get(name, row.defaults.get(name))
-        is_left_out = value is None and row.defaults.get(name, ...) is None
-        if not is_left_out:
-            arguments[name] = argument.parse(name, value)
+        may_be_left_out = row.defaults.get(name, ...) is None
+        if given[name] is not None or not may_be_left_out:
+            arguments[name] = argument.parse(name, given[name])
     if {"json", "body"} <= arguments.keys():
         refuse("expected json or body; got both")
     has_body = "json" in arguments or arguments.get("body")
@@ -264,7 +274,7 @@ def _parts(name: str, value: object) -> tuple[Fault, ...]:
 
 
 _PARTS: Final = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Fault"}}
-_KNOWN: Final[Mapping[str, Argument]] = {**ARGUMENTS, "faults": Argument(_PARTS, _parts)}
+_KNOWN: Final = {**ARGUMENTS, "faults": Argument(_PARTS, _parts)}
 
 
 def _of_status(status: int) -> Fault:
@@ -315,10 +325,9 @@ def _with_body(members: JsonObject) -> JsonObject:
 
 def _kind_for(members: Mapping[str, object]) -> str:
     """Return a hint to the kind of fault that takes these members."""
-    if members:
-        for kind, row in KINDS.items():
-            if members.keys() <= row.arguments.keys():
-                return f" (did you mean 'kind': {kind!r}?)"
+    for kind, row in KINDS.items():
+        if members and members.keys() <= row.arguments.keys():
+            return f" (did you mean 'kind': {kind!r}?)"
     return ""
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from operator import ge, gt, le, lt
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
-from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.common.values import Json, is_integer, is_number
 from petstore_mock.faults.changes import CODINGS
 from petstore_mock.http.response import FRAMING, Response, is_field
 from petstore_mock.interface.strict_json import copy_json
@@ -59,11 +59,14 @@ REQUEST_KINDS: Final[list[str]] = []  # without sequences and faults of handshak
 _HOLDS: Final = {"minimum": ge, "maximum": le, "exclusiveMinimum": gt, "exclusiveMaximum": lt}
 
 
+def _is_within(value: float, bounds: Mapping[str, float]) -> bool:
+    return all(_HOLDS[rule](value, bound) for rule, bound in bounds.items())
+
+
 def _number(kind: Literal["integer", "number"], words: str, **bounds: float) -> Argument:
     def parse(name: str, value: object) -> float:
-        if kind == "integer" and not is_integer(value):
-            refuse(f"expected {words}; got {name}={shown(value)}")
-        if not is_number(value) or not all(_HOLDS[rule](value, bound) for rule, bound in bounds.items()):
+        is_wrong_kind = kind == "integer" and not is_integer(value)
+        if is_wrong_kind or not is_number(value) or not _is_within(value, bounds):
             refuse(f"expected {words}; got {name}={shown(value)}")
         return int(value) if kind == "integer" else value
 
@@ -85,7 +88,7 @@ _TIMES: Final = {"anyOf": [_TIME, {"type": "array", "items": _TIME, "minItems": 
 
 
 def _seconds(name: str, value: object) -> object:
-    pair: tuple[Any, ...] = tuple(value) if is_array(value) else (value, value)
+    pair: tuple[Json, ...] = tuple(value) if is_array(value) else (value, value)
     is_pair = len(pair) == 2 and all(map(is_number, pair))
     in_range = is_pair and 0 <= pair[0] <= pair[1] <= 3600
     require(in_range, "seconds from 0 to 3600, or a pair (low, high) of them", **{name: value})
@@ -116,10 +119,10 @@ def _headers(name: str, value: object) -> dict[str, str | list[str]]:
         refuse(f"expected a mapping of text to text, or to a list of texts; got {name}={shown(value)}")
     headers: dict[str, str | list[str]] = {}
     for field, content in value.items():
-        texts = [*content] if is_array(content) else [content]
+        texts = content if is_array(content) else [content]
         for text in texts:
-            is_text = isinstance(field, str) and isinstance(text, (str, int))
-            if not is_text or not is_field(field, str(text)):
+            are_texts = isinstance(field, str) and isinstance(text, (str, int))
+            if not are_texts or not is_field(field, str(text)):
                 refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field!r}: {text!r}")
         if field.lower() in FRAMING:
             refuse(f"expected no {field} in {name}, because the fake sets it; {_INSTEAD[field.lower()]}")
@@ -157,7 +160,7 @@ def _interim_status(name: str, value: object) -> int:
 
 INTERIM_STATUS: Final = Argument({"enum": list(_INTERIM)}, _interim_status)
 _TEXTS: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-ARGUMENTS: Final[Mapping[str, Argument]] = {
+ARGUMENTS: Final = {
     "status": status_from(200),
     "json": Argument({}, _json),
     "body": Argument({"type": "string"}, _body),

@@ -13,6 +13,8 @@ from petstore_mock.common.refusing import require
 from petstore_mock.http.response import Response, is_field
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Head
 
@@ -79,14 +81,12 @@ NO_PAGES: Final = Cors()
 _EXPOSED: Final = (("Access-Control-Expose-Headers", ANY),)
 
 
-def _of_preflight(request: ApiRequest) -> list[tuple[str, str]]:
-    """Return the fields that allow what a preflight asks for. A wrong method or field then gets its usual response."""
-    fields: list[tuple[str, str]] = []
-    for topic in ("Method", "Headers", "Private-Network"):
+def _of_preflight(request: ApiRequest) -> Iterator[tuple[str, str]]:
+    """Yield the fields that allow what a preflight asks for. A wrong method or field then gets its usual response."""
+    for topic, allowing in _ALLOWING.items():
         value = request.header(f"Access-Control-Request-{topic}")
         if value is not None and is_field("X", value):
-            fields.append((_ALLOWING[topic], value))
-    return fields
+            yield allowing, value
 
 
 def _joined(former: str | None, name: str) -> str:

@@ -452,7 +452,7 @@ class ListPage(NamedTuple):
     path: str  # the path of the request, from ``/v1`` on
     limit: int  # the limit of the request, or the default limit
     operation: Operation
-    given: tuple[tuple[str, object], ...]  # the parameters of the query that select animals, with their values
+    given: Mapping[str, object]  # the parameters of the query that select animals, with their values
     most: int  # the largest size of the page; half of ``limit``, rounded up, if ``page_fill`` is short
     total: int  # the number of matching animals
 
@@ -460,7 +460,7 @@ class ListPage(NamedTuple):
 def _link(page: ListPage, limit: int, relation: str) -> str:
     parameter = page.operation.limit
     query = {} if parameter is None else {parameter.name: limit}
-    target = f"{page.base_path}{BASE_PATH}{page.path}?{urlencode({**query, **dict(page.given)}, quote_via=quote)}"
+    target = f"{page.base_path}{BASE_PATH}{page.path}?{urlencode({**query, **page.given}, quote_via=quote)}"
     return f'<{target}>; rel="{relation}"'
 
 

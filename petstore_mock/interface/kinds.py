@@ -198,7 +198,7 @@ def _letters(count: int) -> str:
     return "x" * count
 
 
-LIMITS: Final[Mapping[str, Limit]] = MappingProxyType(
+LIMITS: Final = MappingProxyType(
     {
         "minLength": Limit("shortest", "a length of {}", "short", -1, _letters),
         "maxLength": Limit("longest", "a length of {}", "long", 1, _letters),

@@ -20,6 +20,8 @@ from petstore_mock.interface.table import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.kinds import Schema
     from petstore_mock.interface.table import Operation
@@ -71,7 +73,7 @@ def _operation(operation: Operation) -> JsonObject:
         "summary": operation.summary,
         "description": f"§{operation.section}",
         "tags": ["pets"],
-        "parameters": _parameters(operation),
+        "parameters": [*_parameters(operation)],
         "responses": _responses(operation),
     }
     if operation.body is not None:
@@ -82,9 +84,8 @@ def _operation(operation: Operation) -> JsonObject:
     return described
 
 
-def _parameters(operation: Operation) -> list[JsonObject]:
+def _parameters(operation: Operation) -> Iterator[JsonObject]:
     described = component(operation.parameters_schema, _REF)
-    parameters: list[JsonObject] = []
     for row in operation.parameters:
         rules = dict(described["properties"][row.name])
         parameter: JsonObject = {"name": row.name, "in": row.where, "description": rules.pop("description", "")}
@@ -95,8 +96,7 @@ def _parameters(operation: Operation) -> list[JsonObject]:
         elif row.where == "path":
             # The first animal has another value, so a change shows.
             parameter |= _examples(MEMBERS[row.field_name].samples[-1])
-        parameters.append(parameter)
-    return parameters
+        yield parameter
 
 
 def _refusal(operation: Operation, status: int) -> str:

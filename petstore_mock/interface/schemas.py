@@ -222,7 +222,7 @@ def _distance(form: Sequence[_Error]) -> tuple[bool, int, bool]:
     return "type" in own, len(form), "additionalProperties" in own
 
 
-_WORDS: Final[Mapping[str, str]] = {
+_WORDS: Final = {
     "minimum": "must be at least {}",
     "maximum": "must be at most {}",
     "exclusiveMinimum": "must be more than {}",

@@ -496,7 +496,7 @@ def _sentences() -> dict[str, Sentence]:
 ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
 # The sentences that reports quote, by the location of a field or a parameter (``body.name``), or by topic.
-SENTENCES: Final[Mapping[str, Sentence]] = MappingProxyType(_sentences())
+SENTENCES: Final = MappingProxyType(_sentences())
 
 
 def topic_of(topic: str, operation: str | None) -> str:

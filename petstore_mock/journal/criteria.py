@@ -92,8 +92,10 @@ class Criteria:
     def claim_of(self, times: str) -> str:
         """Return what an assertion expects, keys masked: ``expected getPet 2 times with petId=1``."""
         claim = f"expected {self.operation or 'a request'} {times}"
+        if not self.asked:
+            return claim
         words = ", ".join(f"{name}={_show(name, value)}" for name, value in self.asked.items())
-        return f"{claim} with {words}" if words else claim
+        return f"{claim} with {words}"
 
     def shown(self) -> JsonObject:
         """Return the criteria as JSON values by name; keys in header fields and parameters are masked."""
@@ -108,9 +110,13 @@ class Criteria:
                     f"expected {words}; got {name}={_show(name, value)}: look at the exchanges of the journal instead"
                 )
 
+    def concerns(self, exchange: Exchange) -> bool:
+        """Return whether the request has the operation of the criteria, if they have one."""
+        return self.operation in {None, exchange.operation}
+
     def differences(self, exchange: Exchange) -> list[str]:
         """Return why ``exchange`` does not meet the criteria, keys masked; empty if it does."""
-        return [exchange.masked(words) for words in self._differences(exchange)]
+        return [*map(exchange.masked, self._differences(exchange))]
 
     def matches(self, exchange: Exchange) -> bool:
         """Return whether ``exchange`` meets the criteria.
@@ -141,7 +147,7 @@ class Criteria:
         return _places(operation).get(name) == "body"
 
     def _differences(self, exchange: Exchange) -> Iterator[str]:
-        if self.operation not in {None, exchange.operation}:
+        if not self.concerns(exchange):
             yield f"operation was {exchange.operation or 'none'}, expected {self.operation}"
         for name, wanted in self._wanted.items():
             if exchange.cut_request and self._reads_body(name, exchange):
@@ -207,12 +213,10 @@ def _require_argument(operation: str | None, name: str, value: object) -> None:
         if _may_equal(value, arguments(row)[name], _places(row)[name]):
             return
     rules, place = arguments(rows[0])[name], _places(rows[0])[name]
-    choices = rules.get("enum")
-    if choices and isinstance(value, str):
-        names = [*map(str, choices)]
+    words, hint = f"a value of type {rules.get('type')}", ""
+    if "enum" in rules and isinstance(value, str):
+        names = [*map(str, rules["enum"])]
         words, hint = f"one of {', '.join(names)}", did_you_mean(value, names)
-    else:
-        words, hint = f"a value of type {rules.get('type')}", ""
     other = "json" if place == "body" else "query or path"
     refuse(f"expected {name} as {words}; got {describe(value)}{hint}. For an invalid value, use the criterion {other}")
 
@@ -250,12 +254,16 @@ def _argument(exchange: Exchange, name: str, wanted: object) -> object:
     if place == "body":
         return _member(_json(exchange), name)
     text = _text(exchange, operation, place, name)
-    if not is_matcher(wanted):
-        wanted_text = wanted if isinstance(wanted, str) else dumps(wanted, default=str)
-        return wanted if text == wanted_text else text
-    # A function gets the text of an integer as an integer.
-    reads_number = is_predicate(wanted) and arguments(operation)[name].get("type") == "integer"
-    return read_integer(text) if reads_number and isinstance(text, str) else text
+    if is_matcher(wanted):
+        # A function gets the text of an integer as an integer.
+        reads_number = is_predicate(wanted) and arguments(operation)[name].get("type") == "integer"
+        return _as_number(text) if reads_number else text
+    wanted_text = wanted if isinstance(wanted, str) else dumps(wanted, default=str)
+    return wanted if text == wanted_text else text
+
+
+def _as_number(text: object) -> object:
+    return read_integer(text) if isinstance(text, str) else text
 
 
 def _member(body: object, name: str) -> object:
@@ -378,7 +386,8 @@ def _general_value(name: str, value: object) -> object:
         return value
     if name in TYPES:
         _require_type(name, value)
-    return _CHECKS[name](name, value) if name in _CHECKS else value
+    check = _CHECKS.get(name)
+    return value if check is None else check(name, value)
 
 
 def _require_type(name: str, value: object) -> None:
@@ -473,10 +482,13 @@ def _masked_part(criterion: str, name: str, value: object, mask: Callable[[str, 
     if value is NOT_SENT:
         return value
     # The criteria refuse bytes and lists in a field. The error must not show them, because they may be a key.
-    may_be_key = mask(name, "text") != "text"
     is_refused = criterion == "headers" and not is_matcher(value)
-    return "***" if may_be_key or is_refused else value
+    if is_refused or mask(name, "text") != "text":
+        return "***"
+    return value
 
 
 def _show(name: str, value: object) -> str:
-    return "none" if value is None else cut(repr(in_words(_masked(name, value))), _SHOWN)
+    if value is None:
+        return "none"
+    return cut(repr(in_words(_masked(name, value))), _SHOWN)

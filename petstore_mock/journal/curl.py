@@ -10,7 +10,7 @@ from petstore_mock.common.masking import printable
 from petstore_mock.journal.exchange import masked, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from petstore_mock.journal.exchange import Exchange
 
@@ -58,30 +58,27 @@ def _method(exchange: Exchange) -> list[str]:
     return ["-X", quoted(exchange.method)]
 
 
-def _headers(exchange: Exchange) -> list[str]:
-    options: list[str] = []
+def _headers(exchange: Exchange) -> Iterator[str]:
     for name, value in exchange.fields:
         if name.lower() not in _NOT_REPEATED:
-            options += ["-H", _header(name, value)]
-    return options
+            yield from ("-H", _header(name, value))
 
 
-def _content(exchange: Exchange) -> list[str]:
+def _content(exchange: Exchange) -> Iterator[str]:
     if not exchange.body:
-        return []
-    # Without an empty header, curl adds a Content-Type of its own.
-    media_type = [] if "content-type" in exchange.headers else ["-H", "Content-Type:"]
-    return [*media_type, "--data-binary", _body(exchange)]
+        return
+    if "content-type" not in exchange.headers:
+        # Without an empty header, curl adds a Content-Type of its own.
+        yield from ("-H", "Content-Type:")
+    yield from ("--data-binary", _body(exchange))
 
 
-def _target(exchange: Exchange) -> list[str]:
-    options: list[str] = []
+def _target(exchange: Exchange) -> Iterator[str]:
     if "/." in exchange.target:
         # Otherwise curl resolves the dots.
-        options.append("--path-as-is")
+        yield "--path-as-is"
     if _GLOB.intersection(exchange.target):
-        options.append("--globoff")
-    return options
+        yield "--globoff"
 
 
 def _header(name: str, value: str) -> str:

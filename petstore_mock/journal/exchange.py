@@ -126,7 +126,7 @@ class Exchange:
         A description replaces each large value that broke a rule.
         """
         request, response = self.request, self.response
-        if self.violations and len(request.body) > _KEPT_VALUES:
+        if len(request.body) > _KEPT_VALUES:
             self.violations = tuple(map(_without_large_value, self.violations))
         if len(request.body) > KEPT_BODY:
             self.cut_request = len(request.body) - KEPT_BODY
@@ -236,7 +236,9 @@ class Exchange:
     def response_fields(self) -> FieldPairs:
         """The header fields of the sent response, without the framing fields."""
         response = self._gone_out
-        return [] if response is None else [*response.head.fields, ("Date", response.date.decode("ascii"))]
+        if response is None:
+            return []
+        return [*response.head.fields, ("Date", response.date.decode("ascii"))]
 
     @property
     def response_headers(self) -> dict[str, str]:
@@ -331,8 +333,9 @@ class Exchange:
     def loss(self) -> str:
         """Say that the fake executed the operation and its response got lost, or return an empty text."""
         is_lost = self.status is None and not self.in_flight
-        done = self._done
-        return f"{done}, but the response was lost" if is_lost and done else ""
+        if is_lost and self._done:
+            return f"{self._done}, but the response was lost"
+        return ""
 
     @property
     def _done(self) -> str:
@@ -362,14 +365,16 @@ class Exchange:
 
 
 def _without_large_value(violation: Violation) -> Violation:
-    value = violation.value
-    is_large_text = isinstance(value, str) and len(value) > _KEPT_VALUES
-    is_large = is_large_text or isinstance(value, (list, dict))
-    return replace(violation, value=Described(violation.received)) if is_large else violation
+    is_small_text = isinstance(violation.value, str) and len(violation.value) <= _KEPT_VALUES
+    if is_small_text or not isinstance(violation.value, (str, list, dict)):
+        return violation
+    return replace(violation, value=Described(violation.received))
 
 
 def _cut_words(kept: int, cut: int) -> str:
-    return f"the journal keeps only the first {kept} of {kept + cut} bytes" if cut and kept else ""
+    if not cut or not kept:
+        return ""
+    return f"the journal keeps only the first {kept} of {kept + cut} bytes"
 
 
 def masked(exchange: Exchange, *, with_bodies: bool = True) -> Exchange:
@@ -399,9 +404,14 @@ def row_of(exchange: Exchange) -> Operation | None:
     return OPERATIONS.get(exchange.operation or "")
 
 
+def is_unexpected(exchange: Exchange) -> bool:
+    """Return whether the client broke the contract although the test does not expect it."""
+    return exchange.is_violation and not exchange.expected
+
+
 def faults_met(exchange: Exchange) -> list[Fault]:
     """Return the faults that a request met, in order."""
-    return [fault for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
+    return [*filter(None, (exchange.delayed_by, exchange.fault))]
 
 
 def text_of(content: bytes) -> str | None:
@@ -417,5 +427,5 @@ def is_base_url(url: object) -> bool:
     with suppress(ValueError):  # brackets without an address, or a port beyond 65535
         parts = urlsplit(str(url))
         is_http = parts.scheme in {"http", "https"} and "@" not in parts.netloc
-        return is_http and bool(parts.hostname) and parts.port != 0
+        return is_http and parts.port != 0 and bool(parts.hostname)
     return False

@@ -18,7 +18,7 @@ from petstore_mock.common.values import counted, is_integer, is_number, write_te
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import require_operation
 from petstore_mock.journal.criteria import Criteria
-from petstore_mock.journal.exchange import Exchange
+from petstore_mock.journal.exchange import Exchange, is_unexpected
 from petstore_mock.journal.har import har_parts
 from petstore_mock.journal.text import request_lines
 from petstore_mock.journal.waiting import Watch, alarms, refuse_in_a_task, signal_of_this_task
@@ -92,7 +92,7 @@ class Journal(Stays):
         gone = self._exchanges.pop(0)
         gone.changed = None
         self._bytes -= gone.weight
-        if gone.is_violation and not gone.expected:
+        if is_unexpected(gone):
             self._first = self._first or gone
 
     def _note_change(self, exchange: Exchange) -> None:
@@ -271,14 +271,11 @@ class Journal(Stays):
             raise self.lost()
         matching = self._matching(asked)
         count = self.count_of(asked)
-        if times is None:
-            claim, is_less = asked.claim_of("at least once"), count == 0
-            passed = not is_less
-        else:
-            claim, is_less = asked.claim_of(_times(times)), count < times
-            passed = count == times
-        shown = [] if passed else matching
-        return passed, self._message(claim, count, shown, asked, nearest=is_less), matching
+        claim = "at least once" if times is None else _times(times)
+        wanted = max(count, 1) if times is None else times
+        shown = [] if count == wanted else matching
+        message = self._message(asked.claim_of(claim), count, shown, asked, nearest=count < wanted)
+        return count == wanted, message, matching
 
     def _message(self, claim: str, count: int, shown: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
         """Return the message of an assertion: the claim, the requests that match, and the near misses."""
@@ -293,8 +290,8 @@ class Journal(Stays):
     def _near_misses(self, asked: Criteria, *, has_matches: bool) -> list[str]:
         """Return lines about the requests that differ least from the criteria, and how they differ."""
         differences = {exchange: asked.differences(exchange) for exchange in self.kept}
-        misses = [exchange for exchange in reversed(differences) if differences[exchange]]
-        of_operation = [exchange for exchange in misses if asked.operation in {None, exchange.operation}]
+        misses = [*filter(differences.__getitem__, reversed(differences))]
+        of_operation = [*filter(asked.concerns, misses)]
         if of_operation or has_matches:
             misses = of_operation
         if not misses:
@@ -419,7 +416,7 @@ class Journal(Stays):
             del self._watches[watch]
 
     def _matching(self, asked: Criteria) -> list[Exchange]:
-        return [exchange for exchange in self.kept if asked.matches(exchange)]
+        return [*filter(asked.matches, self.kept)]
 
     def count_of(self, asked: Criteria) -> int:
         """Return the number of matching requests. Without criteria, dropped requests count as well."""

@@ -99,9 +99,9 @@ def meets(received: object, wanted: object) -> bool:
     if not has_matcher(wanted):
         return _canonical(received) == _canonical(wanted)
     if is_object(wanted):
-        return is_object(received) and _members_meet(received, wanted)
+        return _members_meet(received, wanted)
     if is_array(wanted):
-        return is_array(received) and _items_meet(received, wanted)
+        return _items_meet(received, wanted)
     return _matcher_meets(received, wanted)
 
 
@@ -128,21 +128,27 @@ def _matcher_meets(received: object, matcher: object) -> bool:
     return is_any(matcher)
 
 
-def _members_meet(received: Mapping[object, object], wanted: Mapping[object, object]) -> bool:
-    return received.keys() == wanted.keys() and all(meets(received[name], wanted[name]) for name in wanted)
+def _members_meet(received: object, wanted: Mapping[object, object]) -> bool:
+    if not is_object(received) or received.keys() != wanted.keys():
+        return False
+    return all(meets(received[name], wanted[name]) for name in wanted)
 
 
-def _items_meet(received: Sequence[object], wanted: Sequence[object]) -> bool:
-    return len(received) == len(wanted) and all(map(meets, received, wanted))
+def _items_meet(received: object, wanted: Sequence[object]) -> bool:
+    if not is_array(received) or len(received) != len(wanted):
+        return False
+    return all(map(meets, received, wanted))
 
 
 def _finds(pattern: re.Pattern[Any], received: object) -> bool:
     """Whether a pattern occurs in a text or in bytes; a pattern of the other kind reads UTF-8."""
     if isinstance(pattern.pattern, bytes):
-        content = received.encode("utf-8", "surrogatepass") if isinstance(received, str) else received
-        return isinstance(content, bytes) and pattern.search(content) is not None
-    text = received.decode("utf-8", "replace") if isinstance(received, bytes) else received
-    return isinstance(text, str) and pattern.search(text) is not None
+        if isinstance(received, str):
+            received = received.encode("utf-8", "surrogatepass")
+        return isinstance(received, bytes) and pattern.search(received) is not None
+    if isinstance(received, bytes):
+        received = received.decode("utf-8", "replace")
+    return isinstance(received, str) and pattern.search(received) is not None
 
 
 def _canonical(value: object) -> str:

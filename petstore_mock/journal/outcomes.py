@@ -11,7 +11,7 @@ from petstore_mock.interface.table import OPERATIONS, Operation
 from petstore_mock.journal.exchange import faults_met, row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from petstore_mock.journal.exchange import Exchange
 
@@ -27,15 +27,12 @@ def _documented(operation: Operation) -> tuple[str, ...]:
     return (*outcomes, *map(str, sorted(operation.errors)))
 
 
-OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
-    name: _documented(operation) for name, operation in OPERATIONS.items()
-}
+OUTCOMES: Final = {name: _documented(operation) for name, operation in OPERATIONS.items()}
 
 
 def outcomes_of(exchange: Exchange) -> list[str]:
     """Return the outcomes that the client saw in an exchange, and its faults, such as ``fault reset``."""
-    outcomes = [f"fault {fault.kind}" for fault in faults_met(exchange)]
-    return outcomes + _documented_outcomes(exchange)
+    return [f"fault {fault.kind}" for fault in faults_met(exchange)] + _documented_outcomes(exchange)
 
 
 def _documented_outcomes(exchange: Exchange) -> list[str]:
@@ -51,15 +48,13 @@ def _documented_outcomes(exchange: Exchange) -> list[str]:
     return outcomes
 
 
-def _outcomes_of_fields(exchange: Exchange) -> list[str]:
-    """Return which optional fields the animals of a success have, such as ``200 status absent``."""
+def _outcomes_of_fields(exchange: Exchange) -> Iterator[str]:
+    """Yield which optional fields the animals of a success have, such as ``200 status absent``."""
     body = loads(exchange.response_body)
     animals = body if is_array(body) else [body]
-    outcomes: list[str] = []
     for name in _OPTIONAL:
         having = [name in animal for animal in animals]
         if not all(having):
-            outcomes.append(f"{exchange.status} {name} absent")
+            yield f"{exchange.status} {name} absent"
         if any(having):
-            outcomes.append(f"{exchange.status} {name} present")
-    return outcomes
+            yield f"{exchange.status} {name} present"

@@ -23,7 +23,7 @@ from petstore_mock.interface.violations import Described, Violation
 from petstore_mock.journal.exchange import Exchange, masked, text_of
 
 # For each member: its type, which the door documents, and the attribute or function that returns its value.
-Members = dict[str, tuple[object, str | Callable[[Any], Any]]]
+Members = dict[str, tuple[object, str | Callable[[Any], object]]]
 
 
 def _received(violation: Violation) -> str | None:
@@ -101,7 +101,9 @@ def _json_of(content: bytes) -> Json:
 
 def _json_or_text(content: bytes) -> Json:
     value = _json_of(content)
-    return (text_of(content) or None) if value is None else value
+    if value is None:
+        return text_of(content) or None
+    return value
 
 
 def _violations(exchange: Exchange) -> list[JsonObject]:

@@ -10,10 +10,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
-from petstore_mock.common.values import counted
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import faults_met, masked
-from petstore_mock.journal.text import violation_text
+from petstore_mock.journal.text import left_out, violation_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -79,16 +78,14 @@ def table_parts(exchanges: Sequence[Exchange], *, newest_first: bool = True) -> 
     if not exchanges:
         yield "<p>No request arrived.</p>"
         return
-    first = exchanges[0]
-    gone = first.number - 1
-    left_out = f"; left out: {counted(gone, 'earlier request')}" if gone else ""
-    order = "newest" if newest_first else "oldest"
-    caption = f"The {order} request is first{left_out}."
-    yield f'<table class="exchange"><caption>{caption}</caption><thead><tr>{_HEAD}</tr></thead>\n<tbody>'
-    ordered = reversed(exchanges) if newest_first else exchanges
+    order, ordered = "oldest", [*exchanges]
+    if newest_first:
+        order, ordered = "newest", ordered[::-1]
+    caption = "; ".join([f"The {order} request is first", *left_out(exchanges)])
+    yield f'<table class="exchange"><caption>{caption}.</caption><thead><tr>{_HEAD}</tr></thead>\n<tbody>'
     for kind, group in groupby(ordered, _kind):
         run = [*group]
-        rows = (_row(masked(exchange), kind, first) for exchange in run)
+        rows = (_row(masked(exchange), kind, exchanges[0]) for exchange in run)
         if kind == "quiet" and len(run) >= _FOLDED:
             since, last = sorted([run[0].number, run[-1].number])
             yield (
@@ -126,14 +123,11 @@ def _row(exchange: Exchange, kind: str, first: Exchange) -> str:
     if number != first.number:
         elapsed = _in_words(exchange.request.started - first.request.started)
         took += f' <span class="faint">{elapsed} after request {first.number}</span>'
-    cells = [
-        f'<tr class="{kind}" id="request-{number}" data-number="{number}"><th scope="row">{number}</th>',
-        f"<td><code>{quoted(exchange.request_line)}</code>{_details(exchange)}</td>",
-        f"<td>{quoted(cut(_service(exchange), _LONGEST_NOTE))}</td>",
-        f'<td class="response">{quoted(response)}</td>',
-        f"<td>{took}</td></tr>\n",
-    ]
-    return "".join(cells)
+    row = f'<tr class="{kind}" id="request-{number}" data-number="{number}"><th scope="row">{number}</th>'
+    row += f"<td><code>{quoted(exchange.request_line)}</code>{_details(exchange)}</td>"
+    row += f"<td>{quoted(cut(_service(exchange), _LONGEST_NOTE))}</td>"
+    row += f'<td class="response">{quoted(response)}</td>'
+    return f"{row}<td>{took}</td></tr>\n"
 
 
 def _in_words(seconds: float) -> str:

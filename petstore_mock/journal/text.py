@@ -12,9 +12,10 @@ from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.values import counted
 from petstore_mock.errors import ContractViolationError, VerificationError
 from petstore_mock.journal.curl import curl_line
+from petstore_mock.journal.exchange import is_unexpected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from petstore_mock.interface.table import Sentence
     from petstore_mock.journal.exchange import Exchange
@@ -30,11 +31,7 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
     """Return the report of a journal: a line for each of the newest requests, then the unexpected violations."""
     known = list(exchanges)
     newest = known[-_LINES:]
-    gone = newest[0].number - 1 if newest else 0
-    lines: list[str] = []
-    if gone:
-        lines.append(f"left out: {counted(gone, 'earlier request')}")
-    lines += request_lines(newest) or ["no requests"]
+    lines = [*left_out(newest), *request_lines(newest)] or ["no requests"]
     lines += map(printable, notes)
     groups = _by_rules(known)
     for group in groups[:_DETAILS]:
@@ -43,6 +40,13 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
     if more > 0:
         lines += ["", f"and {counted(more, 'more kind')} of violation"]
     return "\n".join(lines)
+
+
+def left_out(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    """Yield how many requests were earlier than these, if any, in words."""
+    for first in exchanges[:1]:
+        if first.number > 1:
+            yield f"left out: {counted(first.number - 1, 'earlier request')}"
 
 
 def _group_lines(group: Sequence[Exchange]) -> list[str]:
@@ -57,9 +61,7 @@ def _group_lines(group: Sequence[Exchange]) -> list[str]:
 def _by_rules(exchanges: Iterable[Exchange]) -> list[list[Exchange]]:
     """Return groups of unexpected violations with the same method and operation that broke the same rules."""
     groups: dict[object, list[Exchange]] = {}
-    for exchange in exchanges:
-        if exchange.expected or not exchange.is_violation:
-            continue
+    for exchange in filter(is_unexpected, exchanges):
         rules = tuple((violation.path, violation.rule, violation.expected) for violation in exchange.violations)
         kind = (exchange.method, exchange.operation, rules or exchange.reason)
         groups.setdefault(kind, []).append(exchange)
@@ -97,15 +99,13 @@ def violation_text(exchange: Exchange) -> str:
     """Return the sentences and rules that a request broke, and the curl line that repeats the request."""
     lines = [f"request {exchange.number} broke the contract: {exchange.request_line}"]
     by_sentence: dict[Sentence, list[str]] = {}
-    if not exchange.violations and exchange.sentence is not None:
-        by_sentence[exchange.sentence] = []
     for violation in exchange.violations[:_DETAILS]:
         by_sentence.setdefault(violation.sentence, []).append(exchange.masked(str(violation)))
+    if not exchange.violations and exchange.sentence is not None:
+        by_sentence[exchange.sentence] = [exchange.reason]
     for sentence, words in by_sentence.items():
         lines.append(f"  §{sentence.section}  {sentence.text}")
         lines += [f"      {line}" for line in words]
-    if not exchange.violations:
-        lines.append(f"      {exchange.reason}")
     more = len(exchange.violations) + exchange.omitted - _DETAILS
     if more > 0:
         lines.append(f"      and {more} more")

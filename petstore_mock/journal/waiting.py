@@ -38,10 +38,9 @@ class Watch:
 
     def notify(self, exchange: Exchange | None) -> None:
         """Queue a request that arrived or changed; None stands for a cleared journal. Any thread calls this."""
-        if exchange is not None and self._criteria.operation not in {None, exchange.operation}:
-            return
-        self._news.append(exchange)
-        self._wake()
+        if exchange is None or self._criteria.concerns(exchange):
+            self._news.append(exchange)
+            self._wake()
 
     def count(self) -> int:
         """Match the queued requests, and return the number of matching requests since the journal was cleared."""
@@ -115,7 +114,7 @@ def _trio_of_this_task() -> ModuleType | None:
     return trio
 
 
-def _loop_of_this_task() -> object:  # as above
+def _loop_of_this_task() -> object:
     """Return the event loop of asyncio if it runs the code that calls this in a task, else None."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:

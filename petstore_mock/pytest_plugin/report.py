@@ -150,10 +150,11 @@ def _archive(worlds: Mapping[str, list[Exchange]]) -> str:
 def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
     """Return a line for each rule that a request broke and the test did not expect."""
     lines: dict[str, None] = {}
-    for exchange in chain.from_iterable(worlds.values()):
-        if exchange.is_violation and not exchange.expected:
-            for rule in exchange.violations or [exchange.reason]:
-                lines[f"{exchange.request_line}: {exchange.masked(str(rule))}"] = None
+    from petstore_mock.journal.exchange import is_unexpected  # only a failure needs it
+
+    for exchange in filter(is_unexpected, chain.from_iterable(worlds.values())):
+        for rule in exchange.violations or [exchange.reason]:
+            lines[f"{exchange.request_line}: {exchange.masked(str(rule))}"] = None
     return list(lines)[:_SHOWN]
 
 

@@ -170,31 +170,36 @@ class Session:
         if error is None and failures:
             error = failures[0].value
         run = self._run
-        if run is not None:
-            self._end(phase, run, error)
-
-    def _end(self, phase: Phase, run: Run, error: BaseException | None) -> None:
-        __tracebackhide__ = True
-        if run.home is None:
-            # With an error, and at the teardown, pytest has reported the failure already.
-            if error is None and phase != "teardown":
-                run.require_start()
+        if run is None:
             return
-        self._look(run, run.home)
-        # Each example is verified on its own, and `assume()` may have discarded the last one.
-        was_verified = error is None and phase == "call" and run.by_example
-        # With --setup-only, no test has a body. So no fault can fire, and no test can fail.
-        is_excused = was_verified or isinstance(error, _ENDS) or not runs_bodies(self._config)
-        if is_excused:
+        if run.home is not None:
+            self._look(run, run.home)
+            self._end(phase, run, run.home, error)
+        elif error is None and phase != "teardown":
+            # With an error, and at the teardown, pytest has reported the failure already.
+            run.require_start()
+
+    def _end(self, phase: Phase, run: Run, home: Home, error: BaseException | None) -> None:
+        __tracebackhide__ = True
+        if self._is_excused(phase, run, error):
             run.warnings.clear()
-        # If a fixture failed, no fault could fire.
-        has_broken_setup = phase == "setup" and error is not None
-        if is_excused or has_broken_setup:
-            # This marks the problems as reported, so that the teardown does not raise them.
-            with suppress(VerificationError):
-                run.home.petstore.verify()
         elif phase != "setup":
-            self._verify(run, run.home, error, again=phase == "call")
+            self._verify(run, home, error, again=phase == "call")
+            return
+        elif error is None:
+            return
+        # If a fixture failed, no fault could fire. This marks the problems as reported, so that the teardown does not
+        # raise them.
+        with suppress(VerificationError):
+            home.petstore.verify()
+
+    def _is_excused(self, phase: Phase, run: Run, error: BaseException | None) -> bool:
+        """Return whether the end of a phase needs no verification."""
+        # With --setup-only, no test has a body. So no fault can fire, and no test can fail.
+        if isinstance(error, _ENDS) or not runs_bodies(self._config):
+            return True
+        # Each example is verified on its own, and `assume()` may have discarded the last one.
+        return error is None and phase == "call" and run.by_example
 
     def _verify(self, run: Run, home: Home, error: BaseException | None = None, *, again: bool = True) -> None:
         """Raise an error for problems, else issue the warnings. After an ``error``, only collect the problems."""
@@ -279,16 +284,19 @@ class Session:
             return report
         # A mutant may make a client send requests after its test.
         of_tests = [leak for leak in leaks if leak["world"] not in self._under_mutants]
-        record = run.record(report, error, of_tests)
-        report.petstore = record
+        report.petstore = run.record(report, error, of_tests)
         if run.mutant is not None:
             # A failure means that the test noticed the mutant.
             _hide(report, call)
         elif report.failed:
-            if error is not None and error is run.verdict:
-                report.longrepr = describe(error, item)
-            add_journal(report, run, self._config)
+            self._explain(report, run, error)
         return report
+
+    def _explain(self, report: pytest.TestReport, run: Run, error: BaseException | None) -> None:
+        """Add the journal to the report of a failure. A failed verification needs no traceback."""
+        if error is not None and error is run.verdict:
+            report.longrepr = describe(error, run.item)
+        add_journal(report, run, self._config)
 
     def _new_leaks(self, run: Run, report: pytest.TestReport) -> list[Leak]:
         """Return the requests of finished tests that arrived since the last report."""

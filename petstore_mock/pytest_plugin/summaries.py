@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -107,14 +107,12 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
     flaky = sorted(ledger.flaky["gap"].difference(broken))
     sound = {*explored}.difference(broken, flaky)
     most = min(count, sum(len(GAPS[name].alternatives) - 1 for name in VARIED))
-    lines = [
-        f"{counted(len(explored), 'test')} ran as is and under up to {most} behaviours each (random seed: {seed})",
-        *_reliances(ledger, sound),
-        *_block("These tests fail as they are, so their variants show nothing:", broken),
-        *_block(_FLAKY, flaky),
-        *_block("The fake keeps these known assumptions:", _assumptions(ledger, assumed)),
-        *_alone(ledger),
-    ]
+    how = f"as is and under up to {most} behaviours each (random seed: {seed})"
+    lines = [f"{counted(len(explored), 'test')} ran {how}", *_reliances(ledger, sound)]
+    lines += _block("These tests fail as they are, so their variants show nothing:", broken)
+    lines += _block(_FLAKY, flaky)
+    lines += _block("The fake keeps these known assumptions:", _assumptions(ledger, assumed))
+    lines += _alone(ledger)
     return Summary("petstore exploration", lines)
 
 
@@ -219,9 +217,8 @@ def coverage(ledger: Ledger) -> Measure:
     outcomes: list[JsonObject] = []
     for operation, names in OUTCOMES.items():
         outcomes += [_row("outcome", operation, name, met.get((operation, name), [])) for name in names]
-    faults: list[JsonObject] = []
-    for kind in REQUEST_KINDS:
-        faults += [_row("fault", name, kind, met.get((name, f"fault {kind}"), [])) for name in OUTCOMES]
+    pairs = product(OUTCOMES, REQUEST_KINDS)
+    faults = [_row("fault", operation, kind, met.get((operation, f"fault {kind}"), [])) for operation, kind in pairs]
     shown, others = _parted(outcomes, "shown")
     measured = _measured(outcomes, shown, "shown")
     lines = [f"{' '.join(outcome)}: {counted(len(tests), 'test')}" for outcome, tests in met.items()]

@@ -49,17 +49,10 @@ class Summaries:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _sum_up(self) -> None:
+        """Make the summaries that options request."""
         option, ledger, add = self._config.getoption, self.ledger, self._summaries.append
+        self._note_troubles()
         seed = option("petstore_random_seed") or 0
-        if ledger.leaks and self._leak_mode != "ignore":
-            add(summaries.leaks(ledger, fails=self._leak_mode == "error"))
-        died = summaries.deaths(ledger)
-        if died is not None:
-            add(died)
-        pages = option("petstore_html")
-        if pages and ledger.pages:
-            path = self._config.invocation_params.dir / pages / "index.html"
-            add(Summary("petstore: pages", [settings.written(path, "index", index_page(ledger.pages)).line]))
         if option("petstore_at"):
             add(summaries.removed(ledger))
         if self.covers:
@@ -71,6 +64,18 @@ class Summaries:
         if mutants:
             is_verbose = self._config.get_verbosity() > 0
             add(self._with_goal("mutants", summaries.mutation(ledger, mutants, seed, is_verbose=is_verbose)))
+
+    def _note_troubles(self) -> None:
+        ledger, add = self.ledger, self._summaries.append
+        if ledger.leaks and self._leak_mode != "ignore":
+            add(summaries.leaks(ledger, fails=self._leak_mode == "error"))
+        died = summaries.deaths(ledger)
+        if died is not None:
+            add(died)
+        pages = self._config.getoption("petstore_html")
+        if pages and ledger.pages:
+            path = self._config.invocation_params.dir / pages / "index.html"
+            add(Summary("petstore: pages", [settings.written(path, "index", index_page(ledger.pages)).line]))
 
     def _with_goal(self, name: str, measure: Measure) -> Summary:
         """Write the JSON file of a measure, and compare its percentage with the goal."""

@@ -124,7 +124,7 @@ class Blocks:
         for act in _BEFORE_A_CALL:
             before: list[Block] = [(Act(act), ask) for ask in plain]
             kinds_of_blocks.append(before)
-        kinds_of_blocks.append(self._after_removals())
+        kinds_of_blocks.append([*self._after_removals()])
         long_names = [Act("seed", {LABEL: text}) for text in _LONG]
         kinds_of_blocks.append([(seed, *looks, *self.removal) for seed in long_names])
         return kinds_of_blocks
@@ -132,16 +132,12 @@ class Blocks:
     def _looked_at(self, acts: Iterable[Act]) -> list[Block]:
         return [(act, *self.looks) for act in acts]
 
-    def _after_removals(self) -> list[Block]:
-        """Return calls on the first whole day after the removal of each deprecated operation (§9)."""
-        blocks: list[Block] = []
+    def _after_removals(self) -> Iterator[Block]:
+        """Yield calls on the first whole day after the removal of each deprecated operation (§9)."""
         for row in self.rows:
-            if row.removed_at is None:
-                continue
-            day = (row.removed_at + timedelta(days=1)).date()
-            travel = Act("clock.travel_to", {"at": day.isoformat()})
-            blocks.append((travel, *self.plain))
-        return blocks
+            if row.removed_at is not None:
+                day = (row.removed_at + timedelta(days=1)).date()
+                yield Act("clock.travel_to", {"at": day.isoformat()}), *self.plain
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
         return [*map(met, planned(faults, self.rows))]
@@ -197,27 +193,24 @@ def _can_be_sent(row: Operation, name: str, value: object) -> bool:
     return value != "" or name not in by_name(row.parameters_in("path"))
 
 
-def _sample_pets() -> list[JsonObject]:
-    """Return the fields of animals that another actor adds, one odd value each, without ids that may be taken."""
-    pets: list[JsonObject] = []
+def _sample_pets() -> Iterator[JsonObject]:
+    """Yield the fields of animals that another actor adds, one odd value each, without ids that may be taken."""
     for name, rules in properties(ANIMAL).items():
         for value in samples(rules):
             may_be_taken = FIELDS[name].is_assigned and 0 < abs(value) <= _LARGEST_TAKEN
             if not may_be_taken:
-                pets.append({name: value})
-    return pets
+                yield {name: value}
 
 
-def _sample_changes() -> list[JsonObject]:
-    """Return changes of one field by another actor. None removes the field."""
-    changes: list[JsonObject] = []
+def _sample_changes() -> Iterator[JsonObject]:
+    """Yield changes of one field by another actor. None removes the field."""
     for name, rules in properties(ANIMAL).items():
         if FIELDS[name].is_assigned:
             continue
-        changes += [{name: value} for value in samples(rules)[1:3]]
+        for value in samples(rules)[1:3]:
+            yield {name: value}
         if name not in schema(ANIMAL)["required"]:
-            changes.append({name: None})
-    return changes
+            yield {name: None}
 
 
 def _told_apart(row: Operation, which: int) -> Call:

@@ -11,6 +11,8 @@ from petstore_mock.interface.schemas import schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.faults import Fault
 
@@ -95,41 +97,45 @@ def _broken_documents() -> list[Json]:
 
 
 # Faults that take no time, except for the waits that some clients add. The simplest come first.
-_QUICK: Final[dict[str, Faults]] = {}
-_QUICK["failures"] = (
-    *(kinds.server_error(500), kinds.server_error(503), kinds.respond(403)),
-    *(kinds.bad_request(), kinds.unauthorized(), kinds.not_found()),
+QUICK: Final[Mapping[str, Faults]] = MappingProxyType(
+    {
+        "failures": (
+            *(kinds.server_error(500), kinds.server_error(503), kinds.respond(403)),
+            *(kinds.bad_request(), kinds.unauthorized(), kinds.not_found()),
+        ),
+        "lost responses": (kinds.reset(), kinds.empty_reply()),
+        "damaged responses": (
+            *(kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_chunk()),
+            *(kinds.malformed_json(), kinds.wrong_content_type()),
+        ),
+        "successes that are none": _responses(_NO_SUCCESSES),
+        "successes that break the interface": (
+            *(kinds.respond(200, json=document) for document in _broken_documents()),
+            *(kinds.respond(201, json={"id": 1}), kinds.respond(201, json=[])),
+        ),
+        "errors of gateways": _responses(_GATEWAYS),
+        "statuses": tuple(map(kinds.respond, _STATUSES)),
+        "error bodies": _responses(_ERROR_BODIES),
+        "challenges": _responses(_CHALLENGES),
+        "hints when to send again": (
+            *(kinds.rate_limited(None), kinds.rate_limited("2020-01-01")),
+            *(kinds.respond(status, headers={"Retry-After": hint}) for status, hint in product((429, 503), _HINTS)),
+        ),
+        # The usual libraries survive these.
+        "responses that HTTP allows": (
+            *(kinds.interim(100), kinds.many_fields(), kinds.no_date(), kinds.until_close(), kinds.chunk_extras()),
+            *(kinds.reason_phrase(""), kinds.reason_phrase("Voilà"), *map(kinds.encoded, _CODINGS)),
+        ),
+    }
 )
-_QUICK["lost responses"] = (kinds.reset(), kinds.empty_reply())
-_QUICK["damaged responses"] = (
-    *(kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_chunk()),
-    *(kinds.malformed_json(), kinds.wrong_content_type()),
+SLOW: Final[Mapping[str, Faults]] = MappingProxyType(
+    {
+        "late responses": (
+            *(kinds.delay(0.05), kinds.dribble(10_000), kinds.server_error(503, delay=0.05)),
+            *(kinds.hang(), kinds.stall_body(), kinds.sequence(503, kinds.hang())),
+        ),
+        "waits": (kinds.rate_limited(1), kinds.respond(503, headers={"Retry-After": "1"})),
+    }
 )
-_QUICK["successes that are none"] = _responses(_NO_SUCCESSES)
-_QUICK["successes that break the interface"] = (
-    *(kinds.respond(200, json=document) for document in _broken_documents()),
-    *(kinds.respond(201, json={"id": 1}), kinds.respond(201, json=[])),
-)
-_QUICK["errors of gateways"] = _responses(_GATEWAYS)
-_QUICK["statuses"] = tuple(map(kinds.respond, _STATUSES))
-_QUICK["error bodies"] = _responses(_ERROR_BODIES)
-_QUICK["challenges"] = _responses(_CHALLENGES)
-_QUICK["hints when to send again"] = (
-    *(kinds.rate_limited(None), kinds.rate_limited("2020-01-01")),
-    *(kinds.respond(status, headers={"Retry-After": hint}) for status, hint in product((429, 503), _HINTS)),
-)
-# The usual libraries survive these.
-_QUICK["responses that HTTP allows"] = (
-    *(kinds.interim(100), kinds.many_fields(), kinds.no_date(), kinds.until_close(), kinds.chunk_extras()),
-    *(kinds.reason_phrase(""), kinds.reason_phrase("Voilà"), *map(kinds.encoded, _CODINGS)),
-)
-QUICK: Final = MappingProxyType(_QUICK)
-_SLOW: Final[dict[str, Faults]] = {}
-_SLOW["late responses"] = (
-    *(kinds.delay(0.05), kinds.dribble(10_000), kinds.server_error(503, delay=0.05)),
-    *(kinds.hang(), kinds.stall_body(), kinds.sequence(503, kinds.hang())),
-)
-_SLOW["waits"] = (kinds.rate_limited(1), kinds.respond(503, headers={"Retry-After": "1"}))
-SLOW: Final = MappingProxyType(_SLOW)
 # Faults that usual libraries do not survive, so no client meets them by default.
 UNUSUAL: Final = (kinds.interim(103), kinds.surplus(), kinds.idle_408(), kinds.endless_body())

@@ -183,17 +183,19 @@ def objects(schema: Schema) -> SearchStrategy[JsonObject]:
     return st.fixed_dictionaries(required, optional=optional)
 
 
-_ROWS: Final[dict[str, _Drawn]] = {}
-_ROWS["text"] = _Drawn(simple=_always(*_TEXTS), others=_texts)
-_ROWS["enum"] = _Drawn(simple=_members_of_enum, near=_near_enum)
-_ROWS["int64"] = _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds)
-_ROWS["integer"] = _ROWS["int64"]
-_ROWS["number"] = _Drawn(simple=_always(*_NUMBERS), others=_numbers, near=_beyond_bounds)
-_ROWS["boolean"] = _Drawn(simple=_always(True, False))  # noqa: FBT003  # values of JSON, not flags
-_ROWS["date"] = _Drawn(simple=_always(*_DATES), others=_dates, near=_near_dates)
-_ROWS["date-time"] = _Drawn(simple=_always(*_MOMENTS), others=_moments, near=_near_moments)
-_ROWS["array"] = _Drawn(simple=_simple_arrays, others=_arrays, near=_near_arrays)
-_ROWS["object"] = _Drawn(simple=_simple_objects, others=objects, near=_near_objects)
+_WHOLE: Final = _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds)
+_ROWS: Final = {
+    "text": _Drawn(simple=_always(*_TEXTS), others=_texts),
+    "enum": _Drawn(simple=_members_of_enum, near=_near_enum),
+    "int64": _WHOLE,
+    "integer": _WHOLE,
+    "number": _Drawn(simple=_always(*_NUMBERS), others=_numbers, near=_beyond_bounds),
+    "boolean": _Drawn(simple=_always(True, False)),  # noqa: FBT003  # values of JSON, not flags
+    "date": _Drawn(simple=_always(*_DATES), others=_dates, near=_near_dates),
+    "date-time": _Drawn(simple=_always(*_MOMENTS), others=_moments, near=_near_moments),
+    "array": _Drawn(simple=_simple_arrays, others=_arrays, near=_near_arrays),
+    "object": _Drawn(simple=_simple_objects, others=objects, near=_near_objects),
+}
 if _ROWS.keys() != KINDS.keys():
     refuse(f"expected a strategy for each kind of values; unmatched: {', '.join(sorted(_ROWS.keys() ^ KINDS.keys()))}")
 

@@ -125,7 +125,7 @@ def wait_for_requests(
     is_undecided = bool(asked.asked) and journal.evicted > 0
     if is_undecided and not met and not is_over():
         raise journal.lost()
-    matching = [exchange for exchange in journal.kept if asked.matches(exchange)]
+    matching = [*filter(asked.matches, journal.kept)]
     shown = _first(matching)
     return {"met": met, "requests": [*map(to_data, shown)], "more": len(shown) < len(matching)}
 
