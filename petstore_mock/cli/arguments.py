@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -41,7 +42,8 @@ class Parser(argparse.ArgumentParser):
 
     def refuse_unknown(self, unknown: Sequence[str]) -> NoReturn:
         """Refuse arguments that no option takes, with the nearest name of an option."""
-        meant = did_you_mean(unknown[0].partition("=")[0], self._long_options())
+        long_names = [name for name in self._option_string_actions if name.startswith("--")]
+        meant = did_you_mean(unknown[0].partition("=")[0], long_names)
         self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
 
     # typeshed declares overloads, which differ only in the type of the namespace.
@@ -71,27 +73,21 @@ class Parser(argparse.ArgumentParser):
                     joined[-2:] = [f"{max(action.option_strings, key=len)}={value}"]
         return [*joined, *arguments[end:]]
 
-    def _long_options(self) -> list[str]:
-        return [name for name in self._option_string_actions if name.startswith("--")]
-
     def add_options(self, options: Mapping[str, Option]) -> None:
         """Add options of the table. An option that is not given is None."""
         groups: JsonObject = {"": self}
         for option in options.values():
             if option.group not in groups:
                 groups[option.group] = self.add_argument_group(option.group)
-            add = groups[option.group].add_argument
+            add = partial(groups[option.group].add_argument, flag(option.name))
             if option.is_flag:
-                add(flag(option.name), action="store_const", const="true", help=option.words)
+                add(action="store_const", const="true", help=option.words)
             elif option.is_repeated:
-                words = f"{option.words}; can be repeated"
-                add(flag(option.name), action="append", metavar=option.metavar, help=words)
+                add(action="append", metavar=option.metavar, help=f"{option.words}; can be repeated")
             else:
-                words = option.words
-                if option.default:
-                    words = f"{words} (default: {option.default})"
+                default = f" (default: {option.default})" if option.default else ""
                 metavar = "|".join(option.alternatives) or option.metavar
-                add(flag(option.name), metavar=metavar, help=words)
+                add(metavar=metavar, help=f"{option.words}{default}")
 
 
 def flag(name: str) -> str:

@@ -101,7 +101,7 @@ def _names_secret_parameter(text: str) -> bool:
     return _names_secret(text) or _KEY_WORD.search(text) is not None
 
 
-def mask_target(target: str, keys: Iterable[str] = ()) -> str:
+def mask_target(target: str, keys: Iterable[str]) -> str:
     """Return a request target with masked keys, and masked values of parameters with names such as ``api_key``."""
     path, mark, query = mask_text(target, keys).partition("?")
     path, ampersand, mistaken = path.partition("&")  # a client may forget the question mark
@@ -144,7 +144,7 @@ def hide(text: str, secrets: Iterable[str]) -> str:
     return printable(mask_text(text, secrets, shortest=_SHORTEST_SECRET, tail=False))
 
 
-def mask_bytes(content: bytes, keys: Iterable[str] = ()) -> bytes:
+def mask_bytes(content: bytes, keys: Iterable[str]) -> bytes:
     """Return the bytes of a body with masked keys."""
     encoding = "utf-8"
     try:

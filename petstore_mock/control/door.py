@@ -130,12 +130,10 @@ class Door(Handler):
         return self._is_open and path == "/" and is_from_browser
 
     def handle(self, request: ApiRequest) -> Blocking:
-        streams = False
-        if request.method == "GET":
-            match = _PATH.fullmatch(_path_of(request))
-            streams = match is not None and match["rest"] in self._streams
+        match = _PATH.fullmatch(_path_of(request))
+        has_stream = match is not None and match["rest"] in self._streams
         left = Event()
-        return Blocking(partial(self._respond, request, left), streams, left)
+        return Blocking(partial(self._respond, request, left), has_stream and request.method == "GET", left)
 
     def body_limit(self, request: ApiRequest) -> int:
         try:
@@ -321,11 +319,13 @@ def _path_of(request: ApiRequest) -> str:
 def _query(request: ApiRequest, rules: Schema) -> JsonObject:
     """Decode and validate the query. A repeated parameter becomes a list, which no schema allows."""
     known: Mapping[str, Schema] = rules["properties"]
-    value: JsonObject = {}
+    query: JsonObject = {}
     for name, values in query_of(request.target).items():
-        value[name] = _typed(values[0], known.get(name, {})) if len(values) == 1 else values
-    _require_valid(value, rules, "query")
-    return value
+        query[name] = values
+        if len(values) == 1:
+            query[name] = _typed(values[0], known.get(name, {}))
+    _require_valid(query, rules, "query")
+    return query
 
 
 def _typed(text: str, rules: Schema) -> object:
@@ -333,7 +333,9 @@ def _typed(text: str, rules: Schema) -> object:
     kind = rules.get("type")
     if kind == "integer":
         return read_integer(text)
-    return _FLAGS.get(text, text) if kind == "boolean" else text
+    if kind == "boolean":
+        return _FLAGS.get(text, text)
+    return text
 
 
 def _check_media_type(request: ApiRequest) -> None:

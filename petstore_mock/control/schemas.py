@@ -175,7 +175,7 @@ def _members(kind: type) -> dict[str, Schema]:
     return {name: schema(hint) for name, hint in hints_of(kind, include_extras=True).items()}
 
 
-def _object(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
+def _object(properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:
     return {"type": "object", "properties": dict(properties), "required": [*required]}
 
 
@@ -188,7 +188,8 @@ def _like(value: object) -> Schema:
     if is_object(value):
         return _object({name: _like(part) for name, part in value.items()}, [*value])
     if is_array(value):
-        return {"type": "array", "items": _like(value[0]) if value else {}}
+        items = _like(value[0]) if value else {}
+        return {"type": "array", "items": items}
     return _PLAIN[type(value)]
 
 

@@ -16,7 +16,7 @@ from itertools import chain, repeat
 from json import loads
 from os import PathLike
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common import real
 from petstore_mock.common.dates import EARLIEST, LATEST, http_date
@@ -39,12 +39,13 @@ if TYPE_CHECKING:
     from petstore_mock.core.options import Seed
     from petstore_mock.core.routing import Filter, Rules
     from petstore_mock.http.response import Response
+    from petstore_mock.interface.kinds import Schema
 
 Pet = dict[str, object]
 
 _REQUIRED: Final = frozenset[str](schemas.schema(ANIMAL)["required"])
 # No field is required, because samples fill missing ones. Pet.json allows unknown fields; the store refuses them.
-_RULES: Final[Mapping[str, Any]] = {**schemas.schema(ANIMAL), "required": [], "additionalProperties": False}
+_RULES: Final[Schema] = {**schemas.schema(ANIMAL), "required": [], "additionalProperties": False}
 _is_allowed: Final = quick(_RULES)
 _OPTIONAL: Final = FIELDS.keys() - _REQUIRED
 _ASSIGNED: Final = frozenset(name for name, field in FIELDS.items() if field.is_assigned)
@@ -192,7 +193,7 @@ class Store:
             candidate = self.random().randint(1, _LARGEST_ID)
         return candidate
 
-    def put(self, document: Mapping[str, Any]) -> bytes:
+    def put(self, document: Mapping[str, Json]) -> bytes:
         """Add or replace an animal, and return its canonical JSON."""
         pet_id = document["id"]
         if pet_id in self._animals:
@@ -343,7 +344,7 @@ def check_animal(fields: Mapping[str, object], call: str) -> None:
         refuse(f"expected text that UTF-8 can encode; got {shown(fields)}")
 
 
-class AnimalsOfFile(list[Any]):
+class AnimalsOfFile(list["Json"]):
     """The animals of a seed file, read once. Errors show its path."""
 
     def __init__(self, animals: Iterable[object], path: str | PathLike[str]) -> None:
@@ -351,7 +352,7 @@ class AnimalsOfFile(list[Any]):
         self.path = path
 
 
-def read_seed(seed: Seed | None) -> int | Iterable[Any] | None:
+def read_seed(seed: Seed | None) -> int | Iterable[Mapping[str, object]] | None:
     """Return a seed that needs no file any more. A test may replace the file system before the next reset."""
     return animals_of_file(seed) if isinstance(seed, (str, PathLike)) else seed
 

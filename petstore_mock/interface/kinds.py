@@ -489,10 +489,6 @@ def _rounded(number: int) -> int:
     return min(int(float(number)), _MOST_EXACT)
 
 
-def _to_one_digit(number: float) -> float:
-    return round(number, 1)
-
-
 def _day_before(text: str) -> str:
     day = date.fromisoformat(text)
     before = date.max if day == date.min else day - timedelta(days=1)
@@ -555,30 +551,16 @@ def _empty_for_null(text: str) -> str:
     return {"null": ""}.get(text, text)
 
 
-def _without_backslashes(text: str) -> str:
-    return text.replace("\\", "")
-
-
-def _one_blank(text: str) -> str:
-    return re.sub(" {3,}", " ", text)
-
-
 def _visible(text: str) -> str:
     return text.replace("\u200d", "").replace("\u00a0", " ")
-
-
-def _composed(text: str) -> str:
-    return text.replace("o\u0308", "\u00f6")
 
 
 def _to_nul(text: str) -> str:
     return text.partition("\0")[0]
 
 
-def _few_marks(text: str) -> str:
-    return re.sub("(\u0301{10})\u0301*", r"\1", text)
-
-
+_composed: Final = partial(re.sub, "o\u0308", "\u00f6")
+_few_marks: Final = partial(re.sub, "(\u0301{10})\u0301*", r"\1")
 _MARKS: Final = "\\u0301" * 100
 _DELICATE_TEXTS: Final = (
     Delicate("digits", "digits with leading zeros", '"000{run}"', _without_zeros),
@@ -588,13 +570,20 @@ _DELICATE_TEXTS: Final = (
     Delicate("true", "the word true", '"true"', _in_python),
     Delicate("null", "the word null", '"null"', _empty_for_null),
     Delicate("html", "a text with HTML", '"{label}<b>&amp;\'</b>"', html.escape),
-    Delicate("backslash", "a text with backslashes", r'"{label}\\n\\\\"', _without_backslashes),
-    Delicate("blanks", "a text with runs of blanks", '"{label}   x"', _one_blank),
+    Delicate("backslash", "a text with backslashes", r'"{label}\\n\\\\"', partial(re.sub, r"\\", "")),
+    Delicate("blanks", "a text with runs of blanks", '"{label}   x"', partial(re.sub, " {3,}", " ")),
     Delicate("invisible", "a text with invisible characters", r'"{label}\u200dx\u00a0y"', _visible),
-    Delicate("decomposed", "a text with a decomposed letter", r'"{label}Zo\u0308e"', _composed),
+    Delicate(
+        "decomposed", "a text with a decomposed letter", r'"{label}Zo\u0308e"', partial(re.sub, "o\u0308", "\u00f6")
+    ),
     Delicate("nul", "a text with U+0000", r'"{label}\u0000x"', _to_nul),
     Delicate("surrogate", "a text with half a surrogate pair", r'"{label}\ud83d"'),
-    Delicate("marks", "a letter with 100 combining marks", f'"{{label}}e{_MARKS}"', _few_marks),
+    Delicate(
+        "marks",
+        "a letter with 100 combining marks",
+        f'"{{label}}e{_MARKS}"',
+        partial(re.sub, "(\u0301{10})\u0301*", r"\1"),
+    ),
 )
 _INT64_SLIPS: Final = (
     Slip(
@@ -608,7 +597,7 @@ _INT64_SLIPS: Final = (
 )
 _NUMBER_SLIPS: Final = (
     Slip(
-        change=_to_one_digit,
+        change=partial(round, ndigits=1),
         responds="rounded",
         responds_words="rounds {name} to one digit",
         keeps="rounded",
