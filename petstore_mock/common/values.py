@@ -53,6 +53,11 @@ def by_name(rows: Iterable[Row]) -> Mapping[str, Row]:
     return MappingProxyType({row.name: row for row in rows})
 
 
+def without(items: Iterable[T], left_out: T) -> list[T]:
+    """Return the items except one."""
+    return [item for item in items if item is not left_out]
+
+
 def without_none(values: Mapping[str, T | None]) -> dict[str, T]:
     """Return a copy without the members that are None."""
     return {name: value for name, value in values.items() if value is not None}

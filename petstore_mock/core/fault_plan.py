@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, one_of, refuse, require, shown
 from petstore_mock.common.suggesting import helpful
-from petstore_mock.common.values import counted, is_integer, is_number
+from petstore_mock.common.values import counted, is_integer, is_number, without
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
@@ -84,8 +84,8 @@ class FaultHandle(Stays):
 
     def __post_init__(self) -> None:
         self._check_values()
-        commits = self.on is None or require_operation(self.on).commits
-        if self.at == "after_commit" and not commits:
+        is_read_only = self.on is not None and not require_operation(self.on).commits
+        if is_read_only and self.at == "after_commit":
             refuse(f"expected a fault on {in_words(_COMMITTING)} for after_commit; got {self.on}, which is read-only")
         if self.fault.parts[0].row.meets_handshakes:
             self._check_handshake()
@@ -198,7 +198,7 @@ class FaultHandle(Stays):
                 self.over = True
                 stays = required and self.is_unfired  # as a problem
                 if not stays:
-                    self.plan.every = [handle for handle in self.plan.every if handle is not self]
+                    self.plan.every = without(self.plan.every, self)
 
     def why_not(self) -> str:
         """Return the reasons why it has not fired as often as planned, as text."""
@@ -251,7 +251,8 @@ class FaultHandle(Stays):
 
     def _reason_to_pass(self, part: Fault, exchange: Exchange | None, misses: list[str]) -> str:
         """Return why a request or a connection does not meet ``part``; empty if it may."""
-        if part.damages_body and exchange is not None and exchange.operation in _WITHOUT_BODY:
+        has_no_body = exchange is not None and exchange.operation in _WITHOUT_BODY
+        if has_no_body and part.damages_body:
             return "had a response without a body"
         if misses:
             self._last_miss = f"the last because {'; '.join(misses)}"

@@ -89,7 +89,9 @@ def _finished(world: World, exchange: Exchange, respond: Respond) -> Response | 
         response = respond(world, exchange)
     except Exception as error:  # the client gets a response
         response = refused(world, exchange, failure(world, error))
-    return _dress(world, exchange, response) if isinstance(response, Response) else response
+    if isinstance(response, Response):
+        return _dress(world, exchange, response)
+    return response
 
 
 def _dress(world: World, exchange: Exchange, response: Response) -> Response:
@@ -179,8 +181,9 @@ def _may_come_again(call: Call, response: Response) -> bool:
     """
     world, store = call.world, call.world.store
     has_variants = world.mutant is not None or store.rules.policies.paging_headers is not None
-    is_settled = not call.operation.commits and not store.hidden
-    return is_settled and not has_variants and len(response.body) <= _KEPT_RESPONSE
+    if has_variants or store.hidden or call.operation.commits:
+        return False
+    return len(response.body) <= _KEPT_RESPONSE
 
 
 def success(call: Call, content: bytes | None = None, fields: ResponseFields = ()) -> Response:
@@ -273,8 +276,10 @@ def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
     condition = CONDITIONS[refusal.condition]
     exchange.condition, exchange.detail = condition, refusal.detail
     exchange.violations, exchange.omitted = tuple(refusal.violations), refusal.violations.omitted
-    words = refusal.violations.in_words() if refusal.violations else refusal.detail
-    message = f"{condition.message}: {words}" if words else condition.message
+    message = condition.message
+    words = refusal.violations.in_words() or refusal.detail
+    if words:
+        message += f": {words}"
     keys = (*world.secrets(), *exchange.request.fields.credentials)  # a client may send a key anywhere
     return _error(world.store, condition, mask_text(message, keys), refusal.fields)
 

@@ -17,6 +17,7 @@ from weakref import ref
 from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import require, shown
+from petstore_mock.common.values import without
 from petstore_mock.core import pipeline
 from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, validate_head
@@ -114,7 +115,7 @@ class Worlds:
     def remove(self, world: World) -> None:
         """Close the world of a ``fresh()`` block. Blocks may end in any order, and in another thread or task."""
         with self.lock:
-            self.at_root = [other for other in self.at_root if other is not world]
+            self.at_root = without(self.at_root, world)
         # Worlds that ended in another context have gone, or are not at the root.
         _entered.set(tuple(entry for entry in _entered.get() if entry() not in {None, world}))
         world.close()

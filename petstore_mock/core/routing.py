@@ -144,8 +144,9 @@ class Rules:
         """Return the condition of a path that the interface does not have."""
         if path in BROWSER_FILES:
             return "browser_file"
-        is_probe = method == "GET" and path in _PROBES
-        return "probe" if is_probe else self.policies.unknown_route
+        if method == "GET" and path in _PROBES:
+            return "probe"
+        return self.policies.unknown_route
 
     # Parameters
 
@@ -387,9 +388,9 @@ def _let_pass(rules: Rules, document: JsonObject, schema: str) -> None:
             del document[name]
     for name in known.keys() & document.keys():
         value = document[name]
-        is_ignored = value is None and name in NULLS and not choice_of(chosen, NULLS[name].name)
-        if is_ignored:
-            del document[name]
+        if value is None and name in NULLS:
+            if not choice_of(chosen, NULLS[name].name):
+                del document[name]
         elif known[name].get("type") == "integer" and not chosen.integral_float:
             document[name] = _as_integer(value)
 

@@ -108,7 +108,9 @@ class Store:
 
     def now(self) -> float:
         """Return the fake's time. ``Date``, the expiry of keys and the removal of operations follow it."""
-        return wall_clock() + self.offset if self.frozen is None else self.frozen
+        if self.frozen is not None:
+            return self.frozen
+        return wall_clock() + self.offset
 
     @property
     def date(self) -> bytes:
@@ -138,7 +140,8 @@ class Store:
         return self._animals.get(pet_id)
 
     def document(self, pet_id: int) -> Pet | None:
-        return loads(self._animals[pet_id]) if pet_id in self._animals else None
+        body = self._animals.get(pet_id)
+        return None if body is None else loads(body)
 
     def other(self, pet_id: int) -> Pet | None:
         """Return the animal with the lowest id that is not ``pet_id``."""
@@ -158,7 +161,9 @@ class Store:
         if not filters:
             return self._ids
         first, *others = map(self._selected, filters)
-        return sorted(set(first).intersection(*others)) if others else first
+        if not others:
+            return first
+        return sorted(set(first).intersection(*others))
 
     def _selected(self, chosen: Filter) -> Sequence[int]:
         """Return the ids that a filter selects, ascending."""
@@ -178,7 +183,7 @@ class Store:
     # Visibility
 
     def hide(self, pet_id: int, requests: int) -> None:
-        self.hidden = {other: first for other, first in self.hidden.items() if first > self.turn}
+        self.hidden = {other: self.hidden[other] for other in filter(self.hides, self.hidden)}
         self.hidden[pet_id] = self.turn + 1 + requests
 
     def hides(self, pet_id: int) -> bool:

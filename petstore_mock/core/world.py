@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import Stays, refuse, shown
+from petstore_mock.common.values import without
 from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.core.mutants import mutants
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, Start, checked_keys, own_start, start_of
@@ -91,7 +92,7 @@ class Host:
 
     def retire(self, key: str, world: World) -> None:
         with self._lock:
-            others = [other for other in self.by_key[key] if other is not world]
+            others = without(self.by_key[key], world)
             if others:
                 self.by_key[key] = others
             else:
