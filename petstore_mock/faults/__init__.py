@@ -292,5 +292,7 @@ if not TYPE_CHECKING:  # a type checker would believe that every name exists
 
     def __getattr__(name: str) -> NoReturn:
         call = None if name.startswith("_") else call_like(name)
-        offer = f"the faults are {', '.join(REQUEST_KINDS)}" if call is None else f"did you mean faults.{call}?"
+        offer = f"the faults are {', '.join(REQUEST_KINDS)}"
+        if call is not None:
+            offer = f"did you mean faults.{call}?"
         raise AttributeError(f"there is no fault {name!r} ({offer})")

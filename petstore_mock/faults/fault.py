@@ -72,11 +72,12 @@ class Fault:
             texts["headers"] = f"<{', '.join(self.arguments['headers'])}>"
         return self._call(texts, str)
 
-    def _call(self, texts: Mapping[str, str], write: Callable[[object], str]) -> str:
+    def _call(self, texts: dict[str, str], write: Callable[[object], str]) -> str:
         if self.kind == "sequence":
             return f"sequence({', '.join(map(write, self.parts))})"
-        words = [text if name in _POSITIONAL else f"{name}={text}" for name, text in texts.items()]
-        return f"{self.kind}({', '.join(words)})"
+        for name in texts.keys() - _POSITIONAL:
+            texts[name] = f"{name}={texts[name]}"
+        return f"{self.kind}({', '.join(texts.values())})"
 
     @property
     def row(self) -> Kind:
@@ -157,9 +158,9 @@ class Fault:
     @property
     def damages_body(self) -> bool:
         """Whether it only damages the operation's own response, so that a response without a body shows nothing."""
-        row = self.row
-        has_own_response = row.responds or row.loses_response or self.kind == "sequence"
-        return not has_own_response and not row.is_whole
+        if self.row.loses_response or self.kind == "sequence":
+            return False
+        return not self.row.is_whole
 
     @property
     def takes_time(self) -> bool:
@@ -188,8 +189,8 @@ class Fault:
 
     def to_data(self) -> Json:
         """Return the shortest JSON value that :func:`coerce` reads: only the status, if that is enough."""
-        status = self.status
-        if self.row.responds and status is not None and self == _of_status(status):
+        status = self.status if self.row.responds else None
+        if status is not None and self == _of_status(status):
             return status
         data: JsonObject = {"kind": self.kind, **self.arguments}
         if isinstance(data.get("body"), bytes):
@@ -209,9 +210,7 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
     """Return a decorator for an empty function: the decorated function checks its arguments and returns a fault."""
 
     def register(function: Callable[P, Fault]) -> Callable[P, Fault]:
-        meets_handshakes = facts.get("meets_handshakes", False)
-        name = f"tls.{function.__name__}" if meets_handshakes else function.__name__
-        form = signature(function)
+        name, form = function.__name__, signature(function)
         known: Mapping[str, Argument] = {**_KNOWN, **facts.pop("arguments", {})}
         arguments: dict[str, Argument] = {}
         defaults: dict[str, object] = {}
@@ -219,9 +218,11 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
             arguments[argument] = known[argument]
             if parameter.default is not parameter.empty:
                 defaults[argument] = parameter.default
-        KINDS[name] = Kind(sentence=sentence, arguments=arguments, defaults=defaults, **facts)
-        if not meets_handshakes and name != "sequence":
+        if facts.get("meets_handshakes"):
+            name = f"tls.{name}"
+        elif name != "sequence":
             REQUEST_KINDS.append(name)
+        KINDS[name] = Kind(sentence=sentence, arguments=arguments, defaults=defaults, **facts)
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Fault:

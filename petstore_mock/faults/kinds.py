@@ -126,7 +126,9 @@ def _headers(name: str, value: object) -> dict[str, str | list[str]]:
                 refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field!r}: {text!r}")
         if field.lower() in FRAMING:
             refuse(f"expected no {field} in {name}, because the fake sets it; {_INSTEAD[field.lower()]}")
-        headers[field] = [*map(str, texts)] if is_array(content) else str(content)
+        headers[field] = str(content)
+        if is_array(content):
+            headers[field] = [*map(str, texts)]
     return headers
 
 

@@ -10,7 +10,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.conditions import reason_phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from petstore_mock.common.real import Event
 
@@ -38,6 +38,11 @@ _CHUNKS: Final = 3
 def is_field(name: str, value: str) -> bool:
     """Return whether HTTP allows a header field (RFC 9110 §5); values are sent as Latin-1."""
     return _FIELD_NAME.fullmatch(name) is not None and _FIELD_VALUE.fullmatch(value) is not None
+
+
+def without_fields(fields: Iterable[tuple[str, str]], names: Container[str]) -> list[tuple[str, str]]:
+    """Return the header fields except those with some names, which are in lower case."""
+    return [field for field in fields if field[0].lower() not in names]
 
 
 class Head:
@@ -68,9 +73,8 @@ class Head:
     def with_fields(self, *more: tuple[str, str]) -> Head:
         """Return a copy in which ``more`` replace the fields of the same names; an empty value removes a field."""
         names = {name.lower() for name, _ in more}
-        kept = [field for field in self.fields if field[0].lower() not in names]
         added = [field for field in more if field[1]]
-        return Head(self.status, kept + added)
+        return Head(self.status, without_fields(self.fields, names) + added)
 
 
 @dataclass(frozen=True, slots=True)

@@ -576,12 +576,7 @@ _DELICATE_TEXTS: Final = (
     Delicate("decomposed", "a text with a decomposed letter", r'"{label}Zo\u0308e"', _composed),
     Delicate("nul", "a text with U+0000", r'"{label}\u0000x"', _to_nul),
     Delicate("surrogate", "a text with half a surrogate pair", r'"{label}\ud83d"'),
-    Delicate(
-        "marks",
-        "a letter with 100 combining marks",
-        f'"{{label}}e{_MARKS}"',
-        _few_marks,
-    ),
+    Delicate("marks", "a letter with 100 combining marks", f'"{{label}}e{_MARKS}"', _few_marks),
 )
 _INT64_SLIPS: Final = (
     Slip(

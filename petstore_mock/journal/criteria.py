@@ -6,6 +6,7 @@ A criterion that no request can meet would make each assertion with ``times=0`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from json import dumps
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
@@ -82,16 +83,20 @@ class Criteria:
         known = arguments_of(self.operation)
         if name not in known:
             names = [*dict.fromkeys([*known, *self._general])]
-            whose, hint = self.operation or "a request", did_you_mean(name, [*names, "times"])
-            refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
+            hint = did_you_mean(name, [*names, "times"])
+            refuse(f"expected criteria of {self._whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
         if value is None:
             return None if _may_be_null(self.operation, name) else NOT_SENT
         _require_argument(self.operation, name, value)
         return value
 
+    @property
+    def _whose(self) -> str:
+        return self.operation or "a request"
+
     def claim_of(self, times: str) -> str:
         """Return what an assertion expects, keys masked: ``expected getPet 2 times with petId=1``."""
-        claim = f"expected {self.operation or 'a request'} {times}"
+        claim = f"expected {self._whose} {times}"
         if not self.asked:
             return claim
         words = ", ".join(f"{name}={_show(name, value)}" for name, value in self.asked.items())
@@ -235,7 +240,7 @@ def _may_equal(value: object, rules: Schema, place: str) -> bool:
     if kinds is None:
         return True
     names = [kinds] if isinstance(kinds, str) else kinds
-    return any(_is_of(value, name) for name in names)
+    return any(map(partial(_is_of, value), names))
 
 
 def _is_of(value: object, kind: str) -> bool:

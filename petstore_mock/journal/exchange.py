@@ -303,11 +303,10 @@ class Exchange:
     @property
     def where(self) -> str:
         """A space and the section, such as ``(§4.1)`` or ``(RFC 9110 §15.5.6)``; empty without a section."""
-        section = self.section
-        if not section:
+        if not self.section:
             return ""
-        sign = "" if section.startswith("RFC") else "§"
-        return f" ({sign}{section})"
+        sign = "" if self.section.startswith("RFC") else "§"
+        return f" ({sign}{self.section})"
 
     @property
     def reason(self) -> str:

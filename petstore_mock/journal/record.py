@@ -82,7 +82,9 @@ def _state(exchange: Exchange) -> str:
 
 
 def _base64(content: bytes) -> str | None:
-    return None if text_of(content) is not None else b64encode(content).decode("ascii")
+    if text_of(content) is None:
+        return b64encode(content).decode("ascii")
+    return None
 
 
 def _milliseconds(seconds: float) -> float:
@@ -236,10 +238,12 @@ def part_of(exchange: Exchange, names: Iterable[str]) -> JsonObject:
 
 
 def _bytes(data: ExchangeData, name: str) -> bytes:
-    text = data[f"{name}_text"]
-    return b64decode(data[f"{name}_base64"]) if text is None else text.encode()
+    text: str | None = data[f"{name}_text"]
+    if text is None:
+        return b64decode(data[f"{name}_base64"])
+    return text.encode()
 
 
 def _violation_of(data: ViolationData) -> Violation:
-    violation = Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
+    violation = Violation(data["field"], data["rule"], data["expected"], subject=data["subject"])
     return violation if data["value"] is None else replace(violation, value=Described(data["value"]))

@@ -14,7 +14,7 @@ from petstore_mock.common.refusing import Stays
 from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.handler import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
-from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream
+from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, without_fields
 from petstore_mock.interface.conditions import reason_phrase
 from petstore_mock.transport.reading import RequestError, check_head
 
@@ -103,7 +103,7 @@ class WsgiApp(Stays):
 
 
 def _fields_to_send(response: Response | Stream) -> list[tuple[str, str]]:
-    fields = [field for field in response.head.fields if field[0].lower() not in _SERVERS_OWN]
+    fields = without_fields(response.head.fields, _SERVERS_OWN)
     fields.append(("Date", response.date.decode("ascii")))
     if isinstance(response, Response) and response.status not in UNSIZED_STATUSES:
         fields.append(("Content-Length", str(len(response.body))))

@@ -16,7 +16,7 @@ from werkzeug.test import EnvironBuilder
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import Stays
-from petstore_mock.http.response import FRAMING, Head, StreamError
+from petstore_mock.http.response import FRAMING, Head, StreamError, without_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -106,8 +106,7 @@ class Listener(Stays, HTTPServer):
             fields = response.get_wsgi_headers(asked.environ).to_wsgi_list()
             if not streams:
                 response.close()
-            kept = [field for field in fields if field[0].lower() not in _SET_BY_FAKE]
-            head = Head(response.status_code, kept)
+            head = Head(response.status_code, without_fields(fields, _SET_BY_FAKE))
         except BaseException as error:  # pytest.fail() raises BaseException
             return self._failed(error, clears, "the handler")
         if clears == self._clears:
