@@ -169,8 +169,8 @@ class AdapterProcess:
         out, errors = self._outputs()
         os.set_blocking(errors.fileno(), False)
         with selectors.DefaultSelector() as selector:
-            for output in (out, errors):
-                selector.register(output, selectors.EVENT_READ)
+            selector.register(out, selectors.EVENT_READ)
+            selector.register(errors, selectors.EVENT_READ)
             while True:
                 has_exited = self._popen.poll() is not None
                 ready = [key.fileobj for key, _ in selector.select(_LOOK)]

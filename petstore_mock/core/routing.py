@@ -276,9 +276,7 @@ def _problem_of(method: str, target: str, segments: Sequence[str] | None) -> Rou
         return _no_route("unknown_method", cut(method, 40))  # RFC 9110 §9.1
     if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
         return Route(allow=METHODS)
-    # RFC 9110 §9.3.6: the target of CONNECT is an authority.
-    has_authority = ":" in target and "/" not in target
-    if method == "CONNECT" and has_authority:
+    if method == "CONNECT" and _is_authority(target):
         return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
     is_path = target.startswith("/") and "#" not in target
     if method == "CONNECT" or not is_path:
@@ -286,6 +284,11 @@ def _problem_of(method: str, target: str, segments: Sequence[str] | None) -> Rou
     if segments is None:
         return _no_route("malformed_target", "percent-encode UTF-8, as %XX (RFC 3986 §2.1)")
     return None
+
+
+def _is_authority(target: str) -> bool:
+    """Return whether a target has the form that CONNECT needs (RFC 9110 §9.3.6)."""
+    return ":" in target and "/" not in target
 
 
 def _no_route(condition: str, detail: str, allow: str = "") -> Route:

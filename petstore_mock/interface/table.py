@@ -472,31 +472,33 @@ def _sentences_of(operation: Operation) -> Iterator[tuple[str, Sentence]]:
         yield "removed", Sentence(section, words)
 
 
-def _sentences() -> dict[str, Sentence]:
-    paths = in_words(f"{operation.method} {operation.path}" for operation in _OPERATIONS)
-    found = {
-        "query": Sentence("4", "The interface shows the query parameters of each operation"),
-        "path": Sentence("4", "The interface shows the path parameters of each operation"),
-        "header": Sentence("4", "The interface shows the header parameters of each operation"),
-        "key": Sentence("5", "The API key is sent in the form Authorization: Bearer <API_KEY>, on every operation"),
-        "paths": Sentence("4", f"The operations are {paths}, relative to {BASE_PATH}"),
-        "json": Sentence("1", "Request and response bodies are JSON (application/json)"),
-        "http": Sentence("1", "The service is an HTTP API"),
-        "limits": Sentence("8", "Limits: rate limits and size limits of request bodies are not shown"),
-    }
+_PATHS: Final = in_words(f"{operation.method} {operation.path}" for operation in _OPERATIONS)
+_TOPICS: Final = {
+    "query": Sentence("4", "The interface shows the query parameters of each operation"),
+    "path": Sentence("4", "The interface shows the path parameters of each operation"),
+    "header": Sentence("4", "The interface shows the header parameters of each operation"),
+    "key": Sentence("5", "The API key is sent in the form Authorization: Bearer <API_KEY>, on every operation"),
+    "paths": Sentence("4", f"The operations are {_PATHS}, relative to {BASE_PATH}"),
+    "json": Sentence("1", "Request and response bodies are JSON (application/json)"),
+    "http": Sentence("1", "The service is an HTTP API"),
+    "limits": Sentence("8", "Limits: rate limits and size limits of request bodies are not shown"),
+}
+
+
+def _sentences() -> Iterator[tuple[str, Sentence]]:
+    yield from _TOPICS.items()
     for field in MEMBERS.values():
         if not field.is_assigned:
-            found[f"body.{field.name}"] = field.sentence
+            yield f"body.{field.name}", field.sentence
     for operation in _OPERATIONS:
         for topic, sentence in _sentences_of(operation):
-            found[f"{operation.name}.{topic}"] = sentence
-    return found
+            yield f"{operation.name}.{topic}", sentence
 
 
 ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
 # The sentences that reports quote, by the location of a field or a parameter (``body.name``), or by topic.
-SENTENCES: Final = MappingProxyType(_sentences())
+SENTENCES: Final = MappingProxyType(dict(_sentences()))
 
 
 def topic_of(topic: str, operation: str | None) -> str:

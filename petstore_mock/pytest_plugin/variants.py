@@ -15,7 +15,7 @@ from petstore_mock.pytest_plugin import FIXTURE
 from petstore_mock.pytest_plugin.products import mutants
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
 T = TypeVar("T")
 
@@ -101,19 +101,22 @@ def _row_by_row(columns: Iterable[list[T]]) -> list[T]:
     return [cell for cell in cells if cell is not None]
 
 
+def _assumed_gaps(item: pytest.Item) -> Iterator[str]:
+    for mark in item.iter_markers("petstore_assumes"):
+        yield from mark.kwargs
+
+
 def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
     """Parametrise a test, so that pytest runs it unchanged and then under its variants."""
-    definition, option = metafunc.definition, metafunc.config.getoption
+    option = metafunc.config.getoption
     count, mutant_count = option("petstore_explore"), option("petstore_mutants")
     if FIXTURE not in metafunc.fixturenames or not (count or mutant_count):
         return
     seed = option("petstore_random_seed") or 0
     variants = [AS_IS]
     if count:
-        held = set(assumed)
-        for mark in definition.iter_markers("petstore_assumes"):
-            held |= mark.kwargs.keys()
-        variants += pick(definition.nodeid, count, seed, held)
+        held = {*assumed, *_assumed_gaps(metafunc.definition)}
+        variants += pick(metafunc.definition.nodeid, count, seed, held)
     if mutant_count:
         variants += [Variant("mutant", name) for name in choose_mutants(mutant_count, seed)]
     # Hypothesis reports a method that runs on several instances, unless the test has a mark `parametrize`. This mark

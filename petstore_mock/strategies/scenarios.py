@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Two-byte characters begin at even bytes in one text, at odd bytes in another. A cut splits a character in one of them.
 # With its head, such a response is longer than the 64 KiB that clients read at once; its body is not.
 _LONG: Final = ("x" * 1_000, "é" * 32_700, "x" + "é" * 32_700, "\U0001f415" * 70_000, "ab" * 150_000)
-_MANY: Final = (3, 25, 101)
+_MANY: Final = ({"count": 3}, {"count": 25}, {"count": 101})
 _LARGEST_TAKEN: Final = 10**6  # no scenario has so many animals
 PLACES: Final = 60  # lines of the client's own code before which a call may stop
 # Redirection targets: another service, the same service, a path, none. "{own}" is replaced by the path of the call.
@@ -111,26 +111,22 @@ class Blocks:
                 calls += _odd_calls(ask, [field], most)
         return calls
 
-    def others(self) -> list[list[Block]]:
-        """Return the blocks with acts of other actors, by kind."""
+    def others(self) -> Iterator[list[Block]]:
+        """Yield the blocks with acts of other actors, by kind."""
         looks, plain = self.looks, self.plain
-        kinds_of_blocks: list[list[Block]] = [self._looked_at(Act("seed", pet) for pet in _sample_pets())]
-        updates = [Act("update", {"pet": _NEWEST, **change}) for change in _sample_changes()]
-        kinds_of_blocks.append([(*looks, update, *looks) for update in updates])
-        kinds_of_blocks.append(self._looked_at(Act("seed_many", {"count": count}) for count in _MANY))
-        kinds_of_blocks.append([(*looks, *self.removal)])
-        kinds_of_blocks.append([(ask, Act("spoil"), ask) for ask in (*looks, *plain)])
-        kinds_of_blocks.append([(ask, ask) for ask in plain])
-        for act in _BEFORE_A_CALL:
-            before: list[Block] = [(Act(act), ask) for ask in plain]
-            kinds_of_blocks.append(before)
-        kinds_of_blocks.append([*self._after_removals()])
-        long_names = [Act("seed", {LABEL: text}) for text in _LONG]
-        kinds_of_blocks.append([(seed, *looks, *self.removal) for seed in long_names])
-        return kinds_of_blocks
+        yield self._looked_at("seed", _sample_pets())
+        yield [(*looks, Act("update", {"pet": _NEWEST, **change}), *looks) for change in _sample_changes()]
+        yield self._looked_at("seed_many", _MANY)
+        yield [(*looks, *self.removal)]
+        yield [(ask, Act("spoil"), ask) for ask in (*looks, *plain)]
+        yield [*zip(plain, plain, strict=True)]
+        for name in _BEFORE_A_CALL:
+            yield [*product([Act(name)], plain)]
+        yield [*self._after_removals()]
+        yield [(Act("seed", {LABEL: text}), *looks, *self.removal) for text in _LONG]
 
-    def _looked_at(self, acts: Iterable[Act]) -> list[Block]:
-        return [(act, *self.looks) for act in acts]
+    def _looked_at(self, act: str, arguments: Iterable[JsonObject]) -> list[Block]:
+        return [(Act(act, given), *self.looks) for given in arguments]
 
     def _after_removals(self) -> Iterator[Block]:
         """Yield calls on the first whole day after the removal of each deprecated operation (§9)."""
