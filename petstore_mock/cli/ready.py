@@ -132,8 +132,7 @@ def _ask(door: RemoteDoor, timeout: float, ca_file: Path | None, *, is_own: bool
             if ca_file is None:
                 context.verify_mode = ssl.CERT_NONE
     with closing(Connection(f"{door.url_of(None)}health", most_body=_MOST_BODY, context=context)) as connection:
-        fields = [("Host", connection.host), ("Accept-Encoding", "identity"), ("Connection", "close")]
-        request = ApiRequest("GET", connection.base, Fields.of(fields))
+        request = ApiRequest("GET", connection.base, Fields.of(connection.fields))
         try:
             return _judge(connection.send(request, timeout=timeout))
         except FailedError as error:

@@ -103,10 +103,10 @@ class RemoteDoor:
 
     def _exchange(self, method: str, path: str, content: bytes) -> Response:
         with closing(self._connection()) as connection:
-            fields = [("Host", connection.host), ("Accept-Encoding", "identity"), ("Connection", "close")]
+            fields = [*connection.fields, *self._own_fields]
             if content or method not in {"GET", "DELETE"}:
                 fields += [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
-            request = ApiRequest(method, connection.base + path, Fields.of([*fields, *self._own_fields]), content)
+            request = ApiRequest(method, connection.base + path, Fields.of(fields), content)
             try:
                 return connection.send(request, timeout=_TIMEOUT)
             except FailedError as error:

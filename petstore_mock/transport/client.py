@@ -223,6 +223,11 @@ class Connection:
         self._context = context
         self._socket: socket.socket | None = None
 
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The header fields of a request after which the connection closes."""
+        return [("Host", self.host), ("Accept-Encoding", "identity"), ("Connection", "close")]
+
     def close(self) -> None:
         if self._socket is not None:
             self._socket.close()
