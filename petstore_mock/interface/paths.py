@@ -35,9 +35,8 @@ def row_at(segments: Sequence[str]) -> tuple[RouteRow, dict[str, list[str]]] | N
 
 def operation_of(method: str, target: str) -> str | None:
     """Return the name of the operation of a request; None if the interface has none there."""
-    segments = segments_of(target)
-    found = None if segments is None else row_at(segments)
-    if found is None:
+    match = row_at(segments_of(target) or ())
+    if match is None:
         return None
-    operation = found[0].operations.get(method)
+    operation = match[0].operations.get(method)
     return None if operation is None else operation.name

@@ -75,8 +75,8 @@ def names() -> list[str]:
 @cache
 def document(name: str) -> Schema:
     """Return a schema as its file contains it, with references."""
-    found: Schema = loads((_DIRECTORY / f"{name}.json").read_bytes())
-    return found
+    content: Schema = loads((_DIRECTORY / f"{name}.json").read_bytes())
+    return content
 
 
 @cache
@@ -87,8 +87,8 @@ def schema(name: str) -> Schema:
 
 def component(name: str, components: str) -> Schema:
     """Return a new copy of a schema. Its only references begin with ``components``; if that is empty, it has none."""
-    found: Schema = _resolved(document(name), name, components)
-    return found
+    resolved: Schema = _resolved(document(name), name, components)
+    return resolved
 
 
 # With an `$id`, jsonschema would open a new resource at each level.
@@ -125,8 +125,8 @@ def _part(name: str, pointer: str) -> Json:
 
 def properties(name: str) -> Mapping[str, Schema]:
     """Return the properties of an object's schema."""
-    found: Mapping[str, Schema] = schema(name)["properties"]
-    return found
+    by_property: Mapping[str, Schema] = schema(name)["properties"]
+    return by_property
 
 
 def parameters(operation: Operation) -> Mapping[str, Schema]:
@@ -168,13 +168,13 @@ def violations(rules: Schema, value: Json, location: str) -> Violations:
     errors.sort(key=lambda error: error.validator == "additionalProperties")
     # A wrong type causes further errors of the same value, so only the type is reported.
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
-    found = Violations()
+    broken = Violations()
     for error in errors:
         is_independent = error.validator in _INDEPENDENT
         if is_independent or tuple(error.absolute_path) not in mistyped:
-            _add(found, error, location)
-    found.sort(key=lambda violation: (violation.path, violation.rule))
-    return found
+            _add(broken, error, location)
+    broken.sort(key=lambda violation: (violation.path, violation.rule))
+    return broken
 
 
 def allows(rules: Schema, value: Json) -> bool:
@@ -186,24 +186,24 @@ def allows(rules: Schema, value: Json) -> bool:
 _INDEPENDENT: Final = frozenset({"type", "required", "additionalProperties"})
 
 
-def _add(found: Violations, error: _Error, location: str) -> None:
+def _add(broken: Violations, error: _Error, location: str) -> None:
     """Add the violations of one error: one for each missing or unknown member, or one."""
     path, rule = path_of(error.absolute_path, location), error.validator
     if rule == "required":
         missing = [f"{path}.{name}" for name in error.validator_value if name not in error.instance]
-        found.fill(missing, lambda member: Violation(member, "required", "is required and missing"))
+        broken.fill(missing, lambda member: Violation(member, "required", "is required and missing"))
     elif rule == "additionalProperties":
-        _add_unknown(found, path, error.instance, error.schema.get("properties", {}))
+        _add_unknown(broken, path, error.instance, error.schema.get("properties", {}))
     else:
-        found.fill([path], partial(Violation, rule=rule, expected=_words(rule, error), value=error.instance))
+        broken.fill([path], partial(Violation, rule=rule, expected=_words(rule, error), value=error.instance))
 
 
-def _add_unknown(found: Violations, path: str, value: Mapping[str, object], known: Schema) -> None:
+def _add_unknown(broken: Violations, path: str, value: Mapping[str, object], known: Schema) -> None:
     def violation(name: str) -> Violation:
         words = no_such_name(name, known, "field here", given=value)
         return Violation(path_of([name], path), "additionalProperties", words, value[name])
 
-    found.fill([name for name in value if name not in known], violation)
+    broken.fill([name for name in value if name not in known], violation)
 
 
 def _relevant(error: _Error) -> Iterator[_Error]:
