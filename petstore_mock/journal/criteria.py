@@ -288,7 +288,9 @@ def _text(exchange: Exchange, operation: Operation, place: str, name: str) -> ob
 
 def _joined(values: list[str]) -> object:
     """Return the values of a header field as one (RFC 9110 §5.2)."""
-    return ", ".join(values) if values else NOT_SENT
+    if not values:
+        return NOT_SENT
+    return ", ".join(values)
 
 
 # General criteria
@@ -321,7 +323,9 @@ def _parameter(value: object) -> object:
 
 def _parameter_text(value: object) -> object:
     # A member of an enumeration of texts is a text, and str() would show its name.
-    return value if isinstance(value, str) or is_matcher(value) else str(value)
+    if isinstance(value, str) or is_matcher(value):
+        return value
+    return str(value)
 
 
 def _headers(exchange: Exchange, wanted: Mapping[str, object]) -> dict[str, object]:
@@ -341,13 +345,18 @@ def _fault(exchange: Exchange, wanted: object) -> object:
     for fault in reversed(faults_met(exchange)):
         if meets(fault.kind, wanted):
             return fault.kind
-    return NOT_SENT if is_matcher(wanted) else exchange.fault
+    return _unmatched(exchange.fault, wanted)
 
 
 def _condition(exchange: Exchange, wanted: object) -> object:
     if exchange.condition is None:
-        return NOT_SENT if is_matcher(wanted) else None
+        return _unmatched(None, wanted)
     return exchange.condition.name
+
+
+def _unmatched(value: object, wanted: object) -> object:
+    """Return a value that is no text, so that no matcher gets it."""
+    return NOT_SENT if is_matcher(wanted) else value
 
 
 def _attribute(name: str) -> Callable[[Exchange, object], object]:

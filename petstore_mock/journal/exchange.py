@@ -141,7 +141,9 @@ class Exchange:
     @property
     def hidden(self) -> str:
         """Why a browser hides the response from the page that sent the request (CORS); empty if it does not."""
-        origin = None if self.response is None else hidden_from(self.request, self.response.head)
+        if self.response is None:
+            return ""
+        origin = hidden_from(self.request, self.response.head)
         if origin is None:
             return ""
         page = self.masked(origin)
@@ -316,7 +318,9 @@ class Exchange:
         if self.condition is not None:
             more = f": {self.detail}" if self.detail else ""
             return self.masked(f"{self.condition.message}{more}")
-        return "" if self.fault is None else self.masked(f"fault {self.fault}")
+        if self.fault is not None:
+            return self.masked(f"fault {self.fault}")
+        return ""
 
     @property
     def why(self) -> str:

@@ -56,7 +56,7 @@ def har_parts(exchanges: Iterable[Exchange], *, indent: int | None = None) -> It
 
 def _entry(exchange: Exchange) -> JsonObject:
     wait = round(exchange.duration * 1000, 3)
-    return {
+    entry: JsonObject = {
         "startedDateTime": iso(exchange.timestamp),
         "time": wait,
         "request": _request(exchange),
@@ -64,13 +64,10 @@ def _entry(exchange: Exchange) -> JsonObject:
         "cache": {},
         "timings": {"send": 0, "wait": wait, "receive": 0},
         "connection": str(exchange.connection),
-        "_number": exchange.number,
-        "_operation": exchange.operation,
-        "_decision": exchange.decision,
-        "_reason": exchange.reason,
-        "_result": exchange.result,
-        "_owner": exchange.owner,
     }
+    for name in ("number", "operation", "decision", "reason", "result", "owner"):
+        entry[f"_{name}"] = getattr(exchange, name)
+    return entry
 
 
 def _pairs(fields: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
@@ -99,17 +96,19 @@ def _request(exchange: Exchange) -> JsonObject:
 def _response(exchange: Exchange) -> JsonObject:
     status = exchange.status or 0
     version = exchange.request.version
+    if version == "HTTP/1.0":
+        # A server sends its own version (RFC 9110 §6.2).
+        version = "HTTP/1.1"
     return {
         "status": status,
         "statusText": reason_phrase(status),
-        # A server sends its own version (RFC 9110 §6.2).
-        "httpVersion": "HTTP/1.1" if version == "HTTP/1.0" else version,
+        "httpVersion": version,
         "cookies": [],
         "headers": _pairs(exchange.response_fields),
         "content": _response_content(exchange),
         "redirectURL": exchange.response_headers.get("location", ""),
         "headersSize": _UNKNOWN,
-        "bodySize": exchange.response_size if exchange.status else _UNKNOWN,
+        "bodySize": exchange.response_size if status else _UNKNOWN,
     }
 
 

@@ -176,7 +176,9 @@ class Journal(Stays):
         """
         kept = self.kept
         is_newest = isinstance(index, int) and -len(kept) <= index < 0
-        return kept[index] if is_newest else self._all()[index]
+        if is_newest:
+            return kept[index]
+        return self._all()[index]
 
     @property
     def last(self) -> Exchange:
@@ -186,7 +188,9 @@ class Journal(Stays):
             PetStoreMockError: no request arrived yet.
         """
         kept = self.kept
-        return kept[-1] if kept else refuse("expected a request before journal.last; none arrived yet")
+        if not kept:
+            refuse("expected a request before journal.last; none arrived yet")
+        return kept[-1]
 
     @property
     def violations(self) -> list[Exchange]:
@@ -422,7 +426,9 @@ class Journal(Stays):
         """Return the number of matching requests. Without criteria, dropped requests count as well."""
         if asked.asked:
             return len(self._matching(asked))
-        return self.total if asked.operation is None else self.counts[asked.operation]
+        if asked.operation is None:
+            return self.total
+        return self.counts[asked.operation]
 
     # Export
 

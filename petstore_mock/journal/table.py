@@ -112,8 +112,10 @@ def _kind(exchange: Exchange) -> str:
         return "lost"
     if faults_met(exchange):
         return "fault"
-    is_success = (exchange.status or 400) < 400
-    return "quiet" if is_success and exchange.condition is None else "other"
+    is_success = exchange.status is not None and exchange.status < 400
+    if is_success and exchange.condition is None:
+        return "quiet"
+    return "other"
 
 
 def _row(exchange: Exchange, kind: str, first: Exchange) -> str:
@@ -134,7 +136,9 @@ def _in_words(seconds: float) -> str:
     """Return a duration with the unit that fits it."""
     if seconds < 1:
         return f"{seconds * 1000:.1f} ms"
-    return f"{seconds:.1f} s" if seconds < _MINUTES else f"{seconds / 60:.0f} min"
+    if seconds < _MINUTES:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min"
 
 
 def _service(exchange: Exchange) -> str:
@@ -143,7 +147,9 @@ def _service(exchange: Exchange) -> str:
     if exchange.condition is not None:
         expected = "; expected by the test" if exchange.expected else ""
         return f"{words}: {exchange.reason}{expected}"
-    return words if exchange.fault is None else f"{words}: {exchange.fault.row.sentence}"
+    if exchange.fault is not None:
+        return f"{words}: {exchange.fault.row.sentence}"
+    return words
 
 
 def _details(exchange: Exchange) -> str:
@@ -155,7 +161,7 @@ def _details(exchange: Exchange) -> str:
 
 
 def _message(fields: Iterable[tuple[str, str]], body: bytes, cut_words: str) -> str:
-    head = "\n".join(f"{name}: {value}" for name, value in fields)
+    head = "\n".join(map(": ".join, fields))
     content = cut(body.decode("utf-8", "backslashreplace"), _SHOWN_BODY)
     note = f"\n({cut_words})" if cut_words else ""
     return f"{head}\n\n{content}{note}"

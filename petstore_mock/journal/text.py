@@ -123,8 +123,9 @@ def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
     if left > 0:
         lines.append(f"and {counted(left, 'more problem')}")
     text = "\n".join(lines)
-    only_violations = all(kind == "violation" for kind, _ in problems)
-    return ContractViolationError(text) if only_violations else VerificationError(text)
+    if {kind for kind, _ in problems} == {"violation"}:
+        return ContractViolationError(text)
+    return VerificationError(text)
 
 
 def add_note(error: BaseException, whose: str, report: Callable[[], str], problems: Iterable[str] = ()) -> None:

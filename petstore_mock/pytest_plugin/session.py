@@ -280,23 +280,22 @@ class Session:
             _hide(report, call)
             return report
         leaks = self._new_leaks(run, report)
-        if not run.uses and not leaks:
-            return report
-        # A mutant may make a client send requests after its test.
-        of_tests = [leak for leak in leaks if leak["world"] not in self._under_mutants]
-        report.petstore = run.record(report, error, of_tests)
+        if run.uses or leaks:
+            # A mutant may make a client send requests after its test.
+            of_tests = [leak for leak in leaks if leak["world"] not in self._under_mutants]
+            report.petstore = run.record(report, error, of_tests)
+            self._show(report, run, call)
+        return report
+
+    def _show(self, report: pytest.TestReport, run: Run, call: pytest.CallInfo[None]) -> None:
+        """Add the journal to the report of a failure. A failed verification needs no traceback."""
         if run.mutant is not None:
             # A failure means that the test noticed the mutant.
             _hide(report, call)
         elif report.failed:
-            self._explain(report, run, error)
-        return report
-
-    def _explain(self, report: pytest.TestReport, run: Run, error: BaseException | None) -> None:
-        """Add the journal to the report of a failure. A failed verification needs no traceback."""
-        if error is not None and error is run.verdict:
-            report.longrepr = describe(error, run.item)
-        add_journal(report, run, self._config)
+            if call.excinfo is not None and call.excinfo.value is run.verdict:
+                report.longrepr = describe(call.excinfo.value, run.item)
+            add_journal(report, run, self._config)
 
     def _new_leaks(self, run: Run, report: pytest.TestReport) -> list[Leak]:
         """Return the requests of finished tests that arrived since the last report."""

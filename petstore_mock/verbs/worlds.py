@@ -60,17 +60,19 @@ class LeaksData(TypedDict):
 def world_data(world: World, origin: str) -> WorldData:
     """Return the JSON form of a world."""
     mount = "" if world.name is None else f"/w/{world.name}"
+    url = f"{origin}{mount}{BASE_PATH}"
     with world.lock:
+        mutant = None if world.mutant is None else world.mutant.name
         return {
             "name": world.name or DEFAULT_WORLD,
-            "url": f"{origin}{mount}{BASE_PATH}",
+            "url": url,
             "api_key": world.key,
             "pets": len(world.store),
             "requests": world.journal.total,
             "violations": world.journal.violation_count,
             "faults": len(world.plan.in_force),
             "strict": world.verification.strict,
-            "mutant": None if world.mutant is None else world.mutant.name,
+            "mutant": mutant,
         }
 
 
