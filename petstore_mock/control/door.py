@@ -126,8 +126,9 @@ class Door(Handler):
             return _PATH.fullmatch(path) is not None
         if path in BROWSER_FILES:
             return True
-        is_from_browser = "text/html" in (request.header("Accept") or "")
-        return self._is_open and path == "/" and is_from_browser
+        if not self._is_open or path != "/":
+            return False
+        return "text/html" in (request.header("Accept") or "")
 
     def handle(self, request: ApiRequest) -> Blocking:
         match = _PATH.fullmatch(_path_of(request))
@@ -183,7 +184,9 @@ class Door(Handler):
 
     def _is_public(self, method: str, place: _Place) -> bool:
         verb = place.verbs.get(method)
-        return verb is not None and verb.is_public and place.world is None
+        if verb is None or place.world is not None:
+            return False
+        return verb.is_public
 
     def _allowed_verb(self, method: str, place: _Place) -> Verb:
         verb = place.verbs.get(method)
@@ -241,8 +244,9 @@ class Door(Handler):
             return Stream(_head(verb.status, {"Content-Type": verb.media_type}), _now(), pieces, chunked=True)
         is_json = verb.media_type == "application/json"
         content = encode_json(result) if is_json else str(result).encode()
-        has_replaced = verb.method == "PUT" and "previous" in result
-        status = 200 if has_replaced else verb.status  # RFC 9110 §9.3.4
+        status = verb.status
+        if verb.method == "PUT" and "previous" in result:
+            status = 200  # RFC 9110 §9.3.4
         return _response(status, content, {"Content-Type": verb.media_type})
 
     def _result(self, verb: Verb, name: str, arguments: Mapping[str, object]) -> Json:

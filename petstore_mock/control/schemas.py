@@ -76,7 +76,7 @@ def shape_of(verb: Verb) -> Shape:
         body = sent.pop(verb.body)
         query = sent
     elif has_members:
-        body = _closed(sent, [name for name in required if name in sent])
+        body = _closed(sent, [*filter(sent.__contains__, required)])
     else:
         query = sent
     takes_body = bool(verb.body) or has_members
@@ -125,7 +125,9 @@ def _result_of(verb: Verb, hint: object) -> Schema:
     if verb.media_type != "application/json":
         return _PLAIN[str]
     result = schema(hint)
-    return _object({verb.member: result}, [verb.member]) if verb.member else result
+    if verb.member:
+        return _object({verb.member: result}, [verb.member])
+    return result
 
 
 def schema(hint: object) -> Schema:
@@ -201,7 +203,9 @@ _FIELDS: Final[Mapping[str, Schema]] = _PET["properties"]
 
 def _change_of(name: str, rules: Schema) -> Schema:
     """Return the schema of a change of a field. null removes an optional field."""
-    return rules if name in _PET["required"] else {"anyOf": [rules, _PLAIN[NoneType]]}
+    if name in _PET["required"]:
+        return rules
+    return {"anyOf": [rules, _PLAIN[NoneType]]}
 
 
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
@@ -329,6 +333,7 @@ def _responses(verb: Verb) -> Schema:
     statuses = [verb.status, 200] if verb.method == "PUT" else [verb.status]
     responses: Schema = {}
     for status in statuses:
-        more = {} if status == 204 else content
-        responses[str(status)] = {"description": _DESCRIPTIONS[status], **more}
+        responses[str(status)] = {"description": _DESCRIPTIONS[status]}
+        if status != 204:
+            responses[str(status)] |= content
     return {**responses, "default": _PROBLEM}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, one_of, refuse, require, shown
 from petstore_mock.common.suggesting import helpful
-from petstore_mock.common.values import counted, is_integer, is_number, without
+from petstore_mock.common.values import counted, is_integer, is_number, without, without_none
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
@@ -115,9 +115,11 @@ class FaultHandle(Stays):
 
     def _check_handshake(self) -> None:
         """Refuse what a fault of a handshake can't have."""
-        values = {"on": self.on, "when": self.when, "where": self.where, "at": self.at}
+        values: dict[str, object] = {"on": self.on, "when": self.when, "where": self.where}
+        if self.at != "before_commit":
+            values["at"] = self.at
         words = f"no 'on', 'when', 'where' or 'at' with {self.fault}, which meets a connection before any request"
-        wrong = {name: value for name, value in values.items() if value not in (None, "before_commit")}
+        wrong = without_none(values)
         require(not wrong, words, **wrong)
 
     def _check_declared(self) -> None:
@@ -188,8 +190,9 @@ class FaultHandle(Stays):
         return self.hits < due
 
     def shortfall(self) -> str:
-        fired = f"fired {self.hits} of {self.times} times" if self.hits else "never fired"
-        return f"{self} {fired}"
+        if not self.hits:
+            return f"{self} never fired"
+        return f"{self} fired {self.hits} of {self.times} times"
 
     def cancel(self, *, required: bool = False) -> None:
         """Cancel the fault. It need not fire any more, unless ``required``."""
@@ -258,7 +261,9 @@ class FaultHandle(Stays):
             self._last_miss = f"the last because {'; '.join(misses)}"
             return "did not match"
         passed = f"passed because of after={self.after}"
-        return passed if self._passes[passed] < self.after else ""
+        if self._passes[passed] < self.after:
+            return passed
+        return ""
 
     def pass_by(self, why: str) -> None:
         self._passes[why] += 1

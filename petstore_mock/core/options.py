@@ -589,4 +589,6 @@ def own_start(base: Start, own: Mapping[str, Any]) -> Start:
     gaps, added = chosen.pop("gaps", {}), chosen.pop("seed", None)
     values: dict[str, Any] = {name: OPTIONS[name].check(name, value) for name, value in chosen.items()}
     start = base._replace(added=added, **values)
-    return start._replace(behaviour=start.behaviour.replace(gaps)) if gaps else start
+    if gaps:
+        start = start._replace(behaviour=start.behaviour.replace(gaps))
+    return start

@@ -91,8 +91,9 @@ class Route:
     @property
     def weight(self) -> int:
         """About how many bytes of memory it takes."""
-        broken = 0 if self.refusal is None else len(self.refusal.violations)
-        return _ROUTE_WEIGHT + broken * _VIOLATION_WEIGHT
+        if self.refusal is None:
+            return _ROUTE_WEIGHT
+        return _ROUTE_WEIGHT + len(self.refusal.violations) * _VIOLATION_WEIGHT
 
 
 class Rules:
@@ -403,5 +404,6 @@ def _as_integer(value: object) -> object:
     if not isinstance(value, float):
         return value
     # From 2**53 on, a float may differ from the number that the client sent.
-    is_exact = value.is_integer() and abs(value) < 2**53
-    return int(value) if is_exact else value
+    if value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value

@@ -328,8 +328,9 @@ def _sample(name: str, number: int) -> Json:
     """Return the sample value of a field for the ``number``-th seeded animal. Free text is unique."""
     samples = FIELDS[name].samples
     turn, index = divmod(number - 1, len(samples))
-    value = samples[index]
-    return kind_of(schemas.properties(ANIMAL)[name]).numbered(value, turn) if turn else value
+    if not turn:
+        return samples[index]
+    return kind_of(schemas.properties(ANIMAL)[name]).numbered(samples[index], turn)
 
 
 def check_animal(fields: Mapping[str, object], call: str) -> None:
@@ -359,7 +360,9 @@ class AnimalsOfFile(list["Json"]):
 
 def read_seed(seed: Seed | None) -> int | Iterable[Mapping[str, object]] | None:
     """Return a seed that needs no file any more. A test may replace the file system before the next reset."""
-    return animals_of_file(seed) if isinstance(seed, (str, PathLike)) else seed
+    if isinstance(seed, (str, PathLike)):
+        return animals_of_file(seed)
+    return seed
 
 
 def animals_of_file(path: str | PathLike[str]) -> AnimalsOfFile:

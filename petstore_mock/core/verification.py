@@ -153,7 +153,7 @@ class ExpectedViolation(Stays):
         return f"expected a contract violation{wanted} in this block; got {'; '.join(words) or 'none'}"
 
     def _matches(self, exchange: Exchange) -> bool:
-        return self._pattern is None or re.search(self._pattern, _words(exchange)) is not None
+        return re.search(self._pattern or "", _words(exchange)) is not None
 
 
 def _words(exchange: Exchange) -> str:

@@ -5,6 +5,7 @@ Rows name the other gaps: a parameter, the one about its invalid values; a gap i
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from petstore_mock.interface.gaps import GAPS
@@ -47,16 +48,10 @@ class Policies(Protocol):
     visibility: int
 
 
-class _Choices:
-    """The choice for each gap as an attribute of its name."""
-
-    def __init__(self, behaviour: Behaviour) -> None:
-        self.__dict__.update({name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
-
-
 def policies_of(behaviour: Behaviour) -> Policies:
     """Return the choices of a behaviour."""
-    return cast("Policies", _Choices(behaviour))
+    choices = {name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()}
+    return cast("Policies", SimpleNamespace(**choices))
 
 
 def choice_of(policies: Policies, gap: str) -> Any:  # noqa: ANN401  # the choices of the rows differ

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
@@ -87,7 +88,7 @@ def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
         del others[name]
         lacking.append(objects({**schema, "properties": others}))
     bodies = st.one_of(lacking) | _with_one(objects(schema), wrong, json_values()) | json_values()
-    return _breaking(InvalidNewPet, bodies, lambda body: schemas.violations(schema, body, "body"))
+    return _breaking(InvalidNewPet, bodies, partial(schemas.violations, schema, location="body"))
 
 
 class InvalidListQuery(NamedTuple):
@@ -147,9 +148,10 @@ def _with_one(valid: Documents, wrong: Strategies, any_value: SearchStrategy[Jso
         near += [name.upper(), name[:-1], f"{name}s"]
     near += [field.python for field in FIELDS.values()]
     drawn = st.sampled_from([*near, "offset", "page", "__proto__"]) | st.text(CHARACTERS, min_size=1, max_size=10)
-    unknown = st.dictionaries(drawn.filter(lambda name: name not in wrong), any_value, min_size=1, max_size=1)
-    one = [st.fixed_dictionaries({name: member}) for name, member in wrong.items()]
-    return st.builds(_joined, valid, st.one_of(*one, unknown))
+    others = drawn.filter(lambda name: name not in wrong)
+    unknown = st.dictionaries(others, any_value, min_size=1, max_size=1)
+    members = [st.fixed_dictionaries({name: member}) for name, member in wrong.items()]
+    return st.builds(_joined, valid, st.one_of(*members, unknown))
 
 
 def _joined(document: JsonObject, member: JsonObject) -> JsonObject:
