@@ -161,7 +161,9 @@ class FaultHandle(Stays):
     @property
     def _own_times(self) -> int | None:
         """How often it fires, if the test said so. A sequence uses each of its faults once."""
-        return None if self.fault.kind == "sequence" else self.times
+        if self.fault.kind == "sequence":
+            return None
+        return self.times
 
     def __enter__(self) -> Self:
         return self

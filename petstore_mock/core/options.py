@@ -220,7 +220,9 @@ def number_of(text: str) -> int:
 
 
 def seed_of(text: str) -> int | Path:
-    return int(text) if _COUNT.fullmatch(text) else Path(text)
+    if _COUNT.fullmatch(text):
+        return int(text)
+    return Path(text)
 
 
 def seconds_of(text: str) -> float:

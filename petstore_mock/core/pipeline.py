@@ -120,7 +120,9 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
         world.plan.pass_by(operation.name, "ended with a refusal")
         return refused(world, exchange, judged)
     call = Call(world, operation, route, judged, exchange, world.pending)
-    return _meet_fault(call) if world.plan.every else _execute(call)
+    if world.plan.every:
+        return _meet_fault(call)
+    return _execute(call)
 
 
 def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) -> Body | Refusal | None:
@@ -137,7 +139,9 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
         return judged
     store.valid_requests += 1
     after = None if limit is None else limit(store.valid_requests, store.now())
-    return judged if after is None else Refusal("rate_limited", fields=(("Retry-After", after),))
+    if after is None:
+        return judged
+    return Refusal("rate_limited", fields=(("Retry-After", after),))
 
 
 # Operations

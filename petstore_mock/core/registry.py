@@ -318,7 +318,9 @@ class Worlds:
         world = self.current
         with world.lock:
             fault = world.plan.choose("handshake", None, world.store.random)
-        return None if fault is None else TlsPlan(fault.kind, world.pending)
+        if fault is None:
+            return None
+        return TlsPlan(fault.kind, world.pending)
 
     def handshake_failed(self, reason: str) -> None:
         world = self.current

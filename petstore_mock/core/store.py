@@ -295,7 +295,9 @@ def wall_clock() -> float:
     """Return the time, as freezegun or time-machine sets it. The fake ignores a test's own patch of ``time.time``."""
     is_frozen = getattr(time.time, "__module__", "") == "freezegun.api"
     now: float = time.time() if is_frozen else real.time()
-    return now if EARLIEST <= now < LATEST else float(real.time())
+    if EARLIEST <= now < LATEST:
+        return now
+    return float(real.time())
 
 
 @lru_cache(maxsize=8)

@@ -101,7 +101,9 @@ class Fault:
         if "json" in self.arguments:
             return encode_json(self.arguments["json"])
         body = self.arguments.get("body")
-        return body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+        if isinstance(body, str):
+            return body.encode("utf-8", "surrogatepass")
+        return body
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -337,7 +339,9 @@ def _hint_of(value: object) -> str:
     # A function that was not called, or a class, has a name.
     name = value if isinstance(value, str) else getattr(value, "__name__", type(value).__name__)
     call = call_like(str(name))
-    return "" if call is None else f" (did you mean faults.{call}?)"
+    if call is None:
+        return ""
+    return f" (did you mean faults.{call}?)"
 
 
 def call_like(name: str) -> str | None:

@@ -37,7 +37,9 @@ def plain_text(name: str) -> str:
     field = MEMBERS[name]
     if field.is_label:
         return '"{label}"'
-    return f"{{{name}}}" if field.refers else dumps(field.samples[0])
+    if field.refers:
+        return f"{{{name}}}"
+    return dumps(field.samples[0])
 
 
 def plain(body: str) -> dict[str, str]:

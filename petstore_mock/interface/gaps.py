@@ -590,7 +590,9 @@ def _seconds_to_wait(number: int, _now: float) -> str | None:
 
 
 def _end_of_wait(number: int, now: float) -> str | None:
-    return None if number % _EVERY_NTH_LIMITED else http_date(now + 1)
+    if number % _EVERY_NTH_LIMITED:
+        return None
+    return http_date(now + 1)
 
 
 def _is_old(uses: int) -> bool:

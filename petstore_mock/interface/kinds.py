@@ -144,7 +144,9 @@ def quick(rules: Schema) -> Check:
     if "type" not in rules:
         return _undecided
     check = kind_of(rules).quick(rules)
-    return partial(_is_null_or, check) if allows_null(rules) else check
+    if allows_null(rules):
+        return partial(_is_null_or, check)
+    return check
 
 
 def _is_null_or(check: Check, value: Json) -> bool:
@@ -169,7 +171,9 @@ def type_of(rules: Schema) -> object:
 def phrase(rules: Schema) -> str:
     """Return what a schema allows, in words: ``a date or null``."""
     words = kind_of(rules).phrase.format(values=", ".join(rules.get("enum", ())))
-    return f"{words} or null" if allows_null(rules) else words
+    if allows_null(rules):
+        return f"{words} or null"
+    return words
 
 
 class Edge(NamedTuple):
@@ -498,7 +502,9 @@ def _day_before(text: str) -> str:
 def _to_minutes(text: str) -> str:
     """Return a date-time without its seconds and their fraction."""
     parts = _MOMENT.fullmatch(text)
-    return text if parts is None else f"{parts[1]}T{parts[2]}:00{parts[5]}"
+    if parts is None:
+        return text
+    return f"{parts[1]}T{parts[2]}:00{parts[5]}"
 
 
 def _nothing(_: object) -> None: ...
@@ -532,11 +538,15 @@ def _without_zeros(text: str) -> str:
 
 
 def _as_double(text: str) -> str:
-    return str(float(text)) if _NUMBER.fullmatch(text) else text
+    if _NUMBER.fullmatch(text):
+        return str(float(text))
+    return text
 
 
 def _day_of(text: str) -> str:
-    return text.partition("T")[0] if is_moment(text) else text
+    if is_moment(text):
+        return text.partition("T")[0]
+    return text
 
 
 def _at_midnight(text: str) -> str:

@@ -57,7 +57,9 @@ class RepeatedMembers(dict[str, Any]):
 
 def _members(pairs: list[tuple[str, Any]]) -> JsonObject:
     members = dict(pairs)
-    return members if len(members) == len(pairs) else RepeatedMembers(pairs)
+    if len(members) == len(pairs):
+        return members
+    return RepeatedMembers(pairs)
 
 
 def _integer(text: str) -> int:
@@ -125,7 +127,9 @@ def _is_plain(value: JsonValue) -> bool:
 
 
 def _parts(container: _Container) -> Iterable[JsonValue]:
-    return container.values() if isinstance(container, dict) else container
+    if isinstance(container, dict):
+        return container.values()
+    return container
 
 
 def _refuse_syntax(error: json.JSONDecodeError) -> NoReturn:

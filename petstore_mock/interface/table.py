@@ -69,7 +69,9 @@ class Field:
     @property
     def python(self) -> str:
         """The name as a Python argument: ``pet_id``, ``category_id``."""
-        return f"pet_{self.name}" if self.is_assigned else snake_case(self.name)
+        if self.is_assigned:
+            return f"pet_{self.name}"
+        return snake_case(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +254,9 @@ class Operation:
     @property
     def removal_day(self) -> str:
         """The removal date in words; empty if the interface announces none."""
-        return "" if self.removed_at is None else day(self.removed_at.timestamp())
+        if self.removed_at is None:
+            return ""
+        return day(self.removed_at.timestamp())
 
     @property
     def removal(self) -> str:

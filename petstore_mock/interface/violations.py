@@ -62,7 +62,9 @@ def _as_json(value: object) -> str:
     """Return a value as JSON; of a long container, only the beginning."""
     is_container = is_array(value) or is_object(value)
     try:
-        return _beginning(_encoder.iterencode(value)) if is_container else _encoder.encode(value)
+        if is_container:
+            return _beginning(_encoder.iterencode(value))
+        return _encoder.encode(value)
     except (RecursionError, ValueError):  # a Python value can contain itself or nest too deep; decoded JSON cannot
         return "..."
 
@@ -124,7 +126,9 @@ class Violation:
 
     def __str__(self) -> str:
         words = f"{self.path} {self.expected}"
-        return f"{words}, got {self.received}" if self.has_value else words
+        if self.has_value:
+            return f"{words}, got {self.received}"
+        return words
 
     @property
     def has_value(self) -> bool:

@@ -86,7 +86,9 @@ class Criteria:
             hint = did_you_mean(name, [*names, "times"])
             refuse(f"expected criteria of {self._whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
         if value is None:
-            return None if _may_be_null(self.operation, name) else NOT_SENT
+            if _may_be_null(self.operation, name):
+                return None
+            return NOT_SENT
         _require_argument(self.operation, name, value)
         return value
 
@@ -200,7 +202,9 @@ def arguments_of(operation: str | None) -> list[str]:
 
 
 def _operations(operation: str | None) -> list[Operation]:
-    return [*OPERATIONS.values()] if operation is None else [OPERATIONS[operation]]
+    if operation is None:
+        return [*OPERATIONS.values()]
+    return [OPERATIONS[operation]]
 
 
 def _may_be_null(operation: str | None, name: str) -> bool:
@@ -268,7 +272,9 @@ def _argument(exchange: Exchange, name: str, wanted: object) -> object:
 
 
 def _as_number(text: object) -> object:
-    return read_integer(text) if isinstance(text, str) else text
+    if isinstance(text, str):
+        return read_integer(text)
+    return text
 
 
 def _member(body: object, name: str) -> object:
@@ -412,11 +418,15 @@ def _require_type(name: str, value: object) -> None:
 
 def _json_value(name: str, value: object) -> object:
     require_comparable(name, value, _NO_JSON)
-    return value if has_matcher(value) else copy_json(value, _NO_JSON.removeprefix(": "))
+    if has_matcher(value):
+        return value
+    return copy_json(value, _NO_JSON.removeprefix(": "))
 
 
 def _body_value(_: str, value: bytes | str) -> bytes:
-    return value.encode() if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.encode()
+    return value
 
 
 def _status_value(name: str, value: int) -> int:
@@ -460,7 +470,9 @@ def _name_in(known: Iterable[str]) -> Callable[[str, str | None], str | None]:
     """Return the check of a criterion that is one of the ``known`` names, or None."""
 
     def check(name: str, value: str | None) -> str | None:
-        return None if value is None else one_of(value, known, name)
+        if value is None:
+            return None
+        return one_of(value, known, name)
 
     return check
 

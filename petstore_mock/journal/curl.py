@@ -85,7 +85,9 @@ def _header(name: str, value: str) -> str:
     if name.lower() == "authorization" and _BEARER.match(value):
         return f'"{name}: {value.split(maxsplit=1)[0]} $PETSTORE_KEY"'
     # A semicolon makes curl send an empty field.
-    return quoted(f"{name}: {value}") if value else quoted(f"{name};")
+    if value:
+        return quoted(f"{name}: {value}")
+    return quoted(f"{name};")
 
 
 def _body(exchange: Exchange) -> str:

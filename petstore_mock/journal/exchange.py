@@ -279,7 +279,9 @@ class Exchange:
             return "in flight"
         if self.status is None:
             return self.outcome or "no response"
-        return f"{self.status} ({self.outcome})" if self.outcome else f"{self.status}"
+        if self.outcome:
+            return f"{self.status} ({self.outcome})"
+        return f"{self.status}"
 
     @property
     def is_violation(self) -> bool:
@@ -291,7 +293,9 @@ class Exchange:
         """The sentence of the interface behind the refusal, or None."""
         if self.violations:
             return self.violations[0].sentence
-        return None if self.condition is None else sentence_about(self.condition.subject, self.operation)
+        if self.condition is None:
+            return None
+        return sentence_about(self.condition.subject, self.operation)
 
     @property
     def section(self) -> str | None:

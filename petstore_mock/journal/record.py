@@ -27,7 +27,9 @@ Members = dict[str, tuple[object, str | Callable[[Any], object]]]
 
 
 def _received(violation: Violation) -> str | None:
-    return violation.received if violation.has_value else None
+    if violation.has_value:
+        return violation.received
+    return None
 
 
 _OF_VIOLATION: Final[Members] = {
@@ -246,4 +248,6 @@ def _bytes(data: ExchangeData, name: str) -> bytes:
 
 def _violation_of(data: ViolationData) -> Violation:
     violation = Violation(data["field"], data["rule"], data["expected"], subject=data["subject"])
-    return violation if data["value"] is None else replace(violation, value=Described(data["value"]))
+    if data["value"] is None:
+        return violation
+    return replace(violation, value=Described(data["value"]))

@@ -137,7 +137,9 @@ def _files(run: Run, report: pytest.TestReport, home: Home, journal: str, config
 def _file_name(nodeid: str) -> str:
     """Return a name that is valid on every file system, and still unique."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
-    return name if name == nodeid else f"{name}-{zlib.crc32(nodeid.encode()):08x}"
+    if name == nodeid:
+        return name
+    return f"{name}-{zlib.crc32(nodeid.encode()):08x}"
 
 
 def _archive(worlds: Mapping[str, list[Exchange]]) -> str:

@@ -236,7 +236,9 @@ class Session:
             self._end_example(run)
 
         # The plugins for asyncio await a test only if it is a coroutine function.
-        return example_async if inspect.iscoroutinefunction(inner) else example
+        if inspect.iscoroutinefunction(inner):
+            return example_async
+        return example
 
     def _end_example(self, run: Run) -> None:
         __tracebackhide__ = True

@@ -59,14 +59,18 @@ def header(config: pytest.Config) -> str | None:
         value = config.getoption(f"petstore_{name}")
         if value not in {None, ""}:
             parts.append(f"{name}={_shown(name, str(value))} from --petstore-{name.replace('_', '-')}")
-    return printable(f"petstore-mock: {'; '.join(parts)}") if parts else None
+    if parts:
+        return printable(f"petstore-mock: {'; '.join(parts)}")
+    return None
 
 
 def _shown(name: str, text: str) -> str:
     """Return the text of a setting without its secrets."""
     if name in {"api_key", "remote_token"}:
         return mask(text)
-    return shown_url(text) if name == "remote" else cut(text, _SHOWN)
+    if name == "remote":
+        return shown_url(text)
+    return cut(text, _SHOWN)
 
 
 def assumed_gaps(config: pytest.Config) -> dict[str, str]:
@@ -132,7 +136,9 @@ def _value_of(name: str, text: str, folder: Path) -> object:
 
         return as_behaviour(text, folder)
     value: object = OPTIONS[name].parse(text)
-    return folder / value if isinstance(value, Path) else value
+    if isinstance(value, Path):
+        return folder / value
+    return value
 
 
 def _options_of(config: pytest.Config, of_fixture: Mapping[str, object]) -> dict[str, Any]:

@@ -50,7 +50,9 @@ def _block(title: str, lines: Collection[str]) -> list[str]:
 def _listed(tests: Sequence[str], most: int = _SHOWN) -> str:
     shown = ", ".join(tests[:most])
     others = len(tests) - most
-    return f"{shown} and {others} more" if others > 0 else shown
+    if others > 0:
+        return f"{shown} and {others} more"
+    return shown
 
 
 def _measured(whole: Collection[object], part: Collection[object], what: str) -> JsonObject:
@@ -86,7 +88,9 @@ def deaths(ledger: Ledger) -> Summary | None:
     """List the tests before which the listener died."""
     by_reason = ledger.by_fact(lambda facts: facts.deaths)
     lines = [f"The listener died before {tests[0]} and restarted: {reason}" for reason, tests in by_reason.items()]
-    return Summary("petstore: the listener", lines) if lines else None
+    if lines:
+        return Summary("petstore: the listener", lines)
+    return None
 
 
 def removed(ledger: Ledger) -> Summary:

@@ -27,7 +27,9 @@ def error_of(item: pytest.Item, call: pytest.CallInfo[None]) -> BaseException | 
     if failures:
         kept: BaseException = failures[0].value
         return kept
-    return None if call.excinfo is None else call.excinfo.value
+    if call.excinfo is None:
+        return None
+    return call.excinfo.value
 
 
 def end_at_author(error: BaseException) -> None:

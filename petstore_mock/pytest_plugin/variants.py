@@ -35,7 +35,9 @@ class Variant(NamedTuple):
     def text(self) -> str:
         if self.kind == "as_is":
             return ""
-        return f"{self.name}={self.alternative}" if self.kind == "gap" else f"mutant={self.name}"
+        if self.kind == "gap":
+            return f"{self.name}={self.alternative}"
+        return f"mutant={self.name}"
 
 
 AS_IS: Final = Variant("as_is")
@@ -60,7 +62,9 @@ def name_without_variant(item: pytest.Item) -> str:
     if not isinstance(shown, str):
         return item.nodeid
     rest = item.nodeid.removesuffix(f"{shown}]")
-    return rest[:-1] if rest.endswith("[") else f"{rest[:-1]}]"
+    if rest.endswith("["):
+        return rest[:-1]
+    return f"{rest[:-1]}]"
 
 
 def pick(nodeid: str, count: int, seed: int, held: Collection[str]) -> list[Variant]:

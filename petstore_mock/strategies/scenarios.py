@@ -295,7 +295,9 @@ def _with_arguments(
     draw: st.DrawFn, drawn: SearchStrategy[Scenario], given: Mapping[str, SearchStrategy[JsonObject]]
 ) -> Scenario:
     def arguments_of(call: Call) -> Mapping[str, Json]:
-        return draw(given[call.operation]) if call.operation in given else call.arguments
+        if call.operation in given:
+            return draw(given[call.operation])
+        return call.arguments
 
     return draw(drawn).replaced(arguments_of)
 
