@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real import Event, Lock, Thread, monotonic
 from petstore_mock.common.refusing import refuse
@@ -58,15 +58,9 @@ class Watch:
 # Tasks
 
 
-class Signal(Protocol):
-    """Wakes one task, from any thread. A call between two waits is kept."""
-
-    def set(self) -> None: ...
-
-    async def wait(self) -> None: ...
-
-
 class _AsyncioSignal:
+    """Wakes one task of asyncio, from any thread. A call between two waits is kept."""
+
     def __init__(self, loop: Any) -> None:  # noqa: ANN401  # an event loop; this package may not import asyncio
         self._loop = loop
         self._future = loop.create_future()
@@ -85,6 +79,8 @@ class _AsyncioSignal:
 
 
 class _TrioSignal:
+    """Wakes one task of trio in the same way."""
+
     def __init__(self, trio: ModuleType) -> None:
         self._trio = trio
         self._token = trio.lowlevel.current_trio_token()
@@ -142,7 +138,7 @@ def refuse_in_a_task() -> None:
         )
 
 
-def signal_of_this_task() -> Signal:
+def signal_of_this_task() -> _AsyncioSignal | _TrioSignal:
     """Return a signal for the task that calls this. Tasks of anyio are tasks of asyncio or trio."""
     trio = _trio_of_this_task()
     if trio is not None:

@@ -102,10 +102,6 @@ class Service:
         self._stubs.port = self.server.port
         return self._stubs
 
-    @property
-    def expects(self) -> bool:
-        return self._stubs is not None and self._stubs.expects
-
     def _problems(self) -> list[str]:
         """Return the failed expectations."""
         return [] if self._stubs is None else self._stubs.problems()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import chain, filterfalse, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -49,7 +48,7 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
     Raises:
         PetStoreMockError: there is no such gap. The message suggests the nearest name.
     """
-    return st.deferred(partial(_behaviours, vary))  # a wrong argument must not fail the import of a test module
+    return st.deferred(lambda: _behaviours(vary))  # a wrong argument must not fail the import of a test module
 
 
 def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:

@@ -8,7 +8,7 @@ data, or within the trailer section. Each byte is looked at once, however the cl
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,12 +18,12 @@ _SIZE_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[\t\x20-\x7e\x80-\xff]*
 _CRLF: Final = b"\r\n"
 
 
-class ChunkError(Exception):
-    """The bytes are no chunks. The argument says what was expected."""
+class RequestError(Exception):
+    """HTTP forbids these bytes, or the fake does not serve them. The arguments: a condition's name and the detail."""
 
 
-class TooLongError(Exception):
-    """A line with a size, or the trailer section, is too long. The argument says what was expected."""
+def _refuse(expected: str) -> NoReturn:
+    raise RequestError("malformed_request", f"expected {expected}")
 
 
 class ChunkReader:
@@ -92,7 +92,7 @@ class ChunkReader:
         if self._is_before_crlf and not self._left:
             end = buffer[position : position + len(_CRLF)]
             if not _CRLF.startswith(end):
-                raise ChunkError("expected CRLF after the data of a chunk")
+                _refuse("CRLF after the data of a chunk")
             if end == _CRLF:
                 self._is_before_crlf = False
                 position += len(_CRLF)
@@ -104,7 +104,7 @@ class ChunkReader:
             return None
         line = _SIZE_LINE.match(buffer, position)
         if line is None:
-            raise ChunkError("expected the size of a chunk in hexadecimal digits, and CRLF")
+            _refuse("the size of a chunk in hexadecimal digits, and CRLF")
         return line
 
     def _find_end_of_line(self, buffer: bytearray, position: int) -> int:
@@ -112,7 +112,8 @@ class ChunkReader:
         end = buffer.find(b"\n", max(position, self._searched))
         length = (len(buffer) if end < 0 else end) - position
         if length + len(self._trailers) > self._limit:
-            raise TooLongError(f"expected at most {self._limit} bytes between chunks or in trailers")
+            words = f"expected at most {self._limit} bytes between chunks or in trailers"
+            raise RequestError("header_too_large", words)
         # The caller removes what stands before ``position``.
         self._searched = length if end < 0 else 0
         return end
@@ -123,12 +124,12 @@ class ChunkReader:
             line = buffer[: end + 1]
             del buffer[: end + 1]
             if not line.endswith(_CRLF):
-                raise ChunkError("expected lines that end in CRLF")
+                _refuse("lines that end in CRLF")
             self._trailers += line
             self._most -= 1
             if line == _CRLF:
                 self._check_trailers(bytes(self._trailers))
                 return True
             if self._most < 0:
-                raise TooLongError("expected fewer fields in trailers")
+                raise RequestError("header_too_large", "expected fewer fields in trailers")
         return False

@@ -28,7 +28,8 @@ from petstore_mock.common.real import Event, perf_counter
 from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import PLAIN, Response, frame
-from petstore_mock.transport.reading import Reader, RequestError, RequestHead
+from petstore_mock.transport.chunks import RequestError
+from petstore_mock.transport.reading import Reader, RequestHead
 from petstore_mock.transport.tls import words_of
 
 if TYPE_CHECKING:

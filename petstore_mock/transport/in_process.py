@@ -16,7 +16,8 @@ from petstore_mock.http.handler import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, without_fields
 from petstore_mock.interface.conditions import reason_phrase
-from petstore_mock.transport.reading import RequestError, check_head
+from petstore_mock.transport.chunks import RequestError
+from petstore_mock.transport.reading import check_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

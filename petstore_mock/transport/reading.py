@@ -19,7 +19,7 @@ import httptools
 from petstore_mock.common.masking import cut
 from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.request import NO_FIELDS, Fields
-from petstore_mock.transport.chunks import ChunkError, ChunkReader, TooLongError
+from petstore_mock.transport.chunks import ChunkReader, RequestError
 
 # Apache accepts 100 fields and 8 KiB a line; Node and h11 accept 16 KiB a head. The fake accepts at least as much.
 LINE_LIMIT: Final = 16 * 1024
@@ -48,10 +48,6 @@ _NO_METHOD: Final = "the request line must begin with a method"
 # The type of a record that holds a ClientHello (RFC 8446 §5.1).
 TLS: Final = b"\x16"
 _NO_TLS: Final = "this port speaks plain HTTP, and the client sent TLS; use http://"
-
-
-class RequestError(Exception):
-    """HTTP forbids these bytes, or the fake does not serve them. The arguments: a condition's name and the detail."""
 
 
 @dataclass(slots=True)
@@ -151,7 +147,7 @@ class Reader:
         """Remove the body of ``head`` from the buffer and return it; None while it is incomplete."""
         length = 0 if self.head is None else self.head.length
         if self._chunks is not None:
-            if not self._take_chunks(self._chunks):
+            if not self._chunks.take(self.buffer):
                 return None
             body = bytes(self._chunks.body)
         elif len(self.buffer) < length:
@@ -161,14 +157,6 @@ class Reader:
             del self.buffer[:length]
         self.head = None
         return body
-
-    def _take_chunks(self, chunks: ChunkReader) -> bool:
-        try:
-            return chunks.take(self.buffer)
-        except ChunkError as error:
-            raise RequestError("malformed_request", str(error)) from None
-        except TooLongError as error:
-            raise RequestError("header_too_large", str(error)) from None
 
     def beginning(self) -> RequestHead:
         """Return the readable part of the head of a refused request."""

@@ -11,7 +11,8 @@ from typing import Final
 import pytest
 
 from petstore_mock.common.sized import SizedCache
-from petstore_mock.transport.reading import FIELD_LIMIT, HEAD_LIMIT, Reader, RequestError
+from petstore_mock.transport.chunks import RequestError
+from petstore_mock.transport.reading import FIELD_LIMIT, HEAD_LIMIT, Reader
 
 SIZE: Final = 1_000_000
 HEAD: Final = b"POST /v1/pets HTTP/1.1\r\nHost: x\r\n"
