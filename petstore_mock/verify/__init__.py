@@ -5,9 +5,10 @@ You pass a base address and a key, and get a :class:`Verdict`. The fake and the 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.suggesting import guided, of_module
@@ -24,6 +25,8 @@ from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from os import PathLike
+
+_KEY: Final = re.compile("[!-~]+")
 
 __all__ = ["ClauseResult", "Drift", "Finding", "Verdict", "verify"]
 __dir__ = __all__.copy  # editors and consoles complete these names
@@ -113,8 +116,8 @@ def _checked_fields(headers: Mapping[str, str], secret_headers: Collection[str])
 
 def _require_key(api_key: object) -> None:
     # A field value has no control characters (RFC 9110 §5.5). A server strips spaces at its ends.
-    is_right = isinstance(api_key, str) and bool(api_key) and all("!" <= letter <= "~" for letter in api_key)
-    if not is_right:  # the message must not show a key
+    if not isinstance(api_key, str) or _KEY.fullmatch(api_key) is None:
+        # The message must not show a key.
         refuse("expected a key of printable ASCII characters without spaces; got an invalid api_key")
 
 
@@ -127,4 +130,7 @@ def _recorded(behaviour: Behaviour | str | PathLike[str] | None) -> dict[str, st
     if not isinstance(behaviour, Behaviour) and Path(behaviour).is_file():
         named = tomllib.loads(Path(behaviour).read_text(encoding="utf-8-sig"))
     require(named, "a behaviour that names at least one gap", behaviour=behaviour)
-    return {name: choice for name, choice in chosen.items() if name in named or "preset" in named}
+    # A preset makes every choice.
+    if "preset" in named:
+        named = chosen
+    return {name: choice for name, choice in chosen.items() if name in named}

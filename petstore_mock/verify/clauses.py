@@ -94,7 +94,9 @@ def _of_failure(seen: Seen, failure: FailedError, history: History) -> Iterator[
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:
     """Yield a line for each of ``PROBES`` that a run may send. Placeholders stay: responses give their values."""
-    allowed = [probe for probe in PROBES if allow_create or not probe.operation.commits]
+    allowed = PROBES
+    if not allow_create:
+        allowed = tuple(probe for probe in PROBES if not probe.operation.commits)
     for probe in allowed[:max_requests]:
         key = f"Authorization: {probe.key}" if probe.key else ""
         yield "  ".join(part for part in (probe.line, key, probe.body) if part)

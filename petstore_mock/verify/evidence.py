@@ -224,11 +224,15 @@ def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
         shown = [pet.get(parameter.sets) for pet in seen.pets[:1]]
         choice = _named(others, "", *shown) or ""
         return choice if shown else None
-    if history.views:
-        # A filter without a value selects all animals.
-        ignores = {name: value == "" for name, value in others.items()}
-        return _named(ignores, bool(seen.count)) or ""
-    return None
+    return _of_filter(others, seen, history)
+
+
+def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Choice:
+    if not history.views:
+        return None
+    # A filter without a value selects all animals.
+    ignores = {name: value == "" for name, value in values.items()}
+    return _named(ignores, bool(seen.count)) or ""
 
 
 def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Choice:
@@ -269,11 +273,13 @@ def _of_odd_creates(gap: Gap, read: Read, *fields: str) -> Evidence:
 
 def _odd_creates(field: str, texts: Iterable[str], gap: str) -> Iterator[Probe]:
     """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
-    creating = [one for one in CREATES_WITH_BODY if field in properties(str(one.body))]
-    for operation in creating[:1]:
-        for text in texts:
-            body = {**enums_of(operation), field: text}
-            yield sends(operation, body, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap)
+    for operation in CREATES_WITH_BODY:
+        if field in properties(str(operation.body)):
+            for text in texts:
+                body = {**enums_of(operation), field: text}
+                yield sends(operation, body, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap)
+            # One operation is enough.
+            return
 
 
 def _of_omitted(gap: Gap) -> Evidence:
@@ -359,9 +365,7 @@ def _order_of_lists(history: History) -> Choice:
     same = [] if fitting else [*_repeated_orders(lists, history)]
     if not same:
         return None
-    if all(same):
-        return "arbitrary_stable"
-    return "arbitrary"
+    return "arbitrary_stable" if all(same) else "arbitrary"
 
 
 def _by_id(pets: list[Pet]) -> bool:
@@ -441,7 +445,9 @@ def _visible(seen: Seen, history: History) -> Choice:
     if seen.operation.shows_many:
         would_show = seen.count < _SURELY_SHOWN and not seen.filters
     _, later = history.around(pet_id, seen.number)
-    return "delayed" if would_show and later else None
+    if would_show and later:
+        return "delayed"
+    return None
 
 
 # Documents and header fields
@@ -452,8 +458,7 @@ def _content_type(seen: Seen, _history: History) -> Choice:
     called = "; ".join(part.strip() for part in parts)
     if not called.startswith("application/json"):
         return None
-    types = {value: name for name, value in GAPS["content_type"].alternatives.items()}
-    return types.get(called, "")
+    return _named(GAPS["content_type"].alternatives, called) or ""
 
 
 def _codes(seen: Seen, history: History) -> Choice:
@@ -510,13 +515,14 @@ def _removal(seen: Seen, history: History) -> Choice:
 
 
 def _rate(seen: Seen, history: History) -> Choice:
-    wait = seen.header("Retry-After")
-    if seen.status != 429:
-        has_enough = len(history.exchanges) >= _ENOUGH_REQUESTS
-        return None if history.once(_is_limited) or not has_enough else "none"
-    if wait.isdecimal():
-        return "retry_after_seconds"
-    return "retry_after_date" if wait else ""
+    if seen.status == 429:
+        wait = seen.header("Retry-After")
+        if wait.isdecimal():
+            return "retry_after_seconds"
+        return "retry_after_date" if wait else ""
+    if history.once(_is_limited) or len(history.exchanges) < _ENOUGH_REQUESTS:
+        return None
+    return "none"
 
 
 def _is_limited(history: History) -> bool:

@@ -186,5 +186,10 @@ class Filling:
 
     def _references(self, name: str) -> list[object]:
         """Return at most two ids of records that exist: those that listed animals refer to."""
-        positive: list[object] = [value for value in self._values.get(name, ()) if not is_integer(value) or value > 0]
-        return list(dict.fromkeys(positive))[:2] or [1]
+        known = dict.fromkeys(filter(_may_refer, self._values.get(name, ())))
+        return [*known][:2] or [1]
+
+
+def _may_refer(value: object) -> bool:
+    """Whether a value may identify a record."""
+    return not is_integer(value) or value > 0

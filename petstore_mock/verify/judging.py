@@ -33,8 +33,10 @@ _IDENTITY: Final = "identity"
 
 def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     """Check a run against every clause and the recorded choices."""
-    keys = run.secrets
-    history = History([] if run.never_served else run.seen)
+    keys, served = run.secrets, run.seen
+    if run.never_served:
+        served = []
+    history = History(served)
     gaps = findings(history, keys)
     left = [(pet_id, hide(name, keys)) for pet_id, name in run.left]
     notes = [hide(note, keys) for note in _notes(run)]
@@ -136,18 +138,21 @@ class _Judge:
         sent = [seen for seen in self._exchanges if clause.is_shown_by(seen.probe)]
         if run.stopped and not sent:
             return run.stopped
-        return self._why_not_shown(clause, sent) or f"needs {clause.needs or 'an animal that no response showed'}"
+        needs = clause.needs or "an animal that no response showed"
+        return self._why_not_shown(clause, sent) or f"needs {needs}"
 
     def _why_not_shown(self, clause: Clause, sent: list[Seen]) -> str:
         """Return why the responses for a clause show nothing; empty if animals are missing."""
-        tried = [seen for seen in sent if seen.probe.is_valid or seen.probe.shows == clause.id]
-        has_created = any(seen.operation.does.adds for seen in tried)
-        if has_created and not self._history.accepts_plain:
-            return ALL_REFUSED
-        lacks_animals = clause.needs and any(seen.is_success for seen in tried)
-        if not tried or lacks_animals:
-            return ""
-        return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
+        example = ""
+        for seen in sent:
+            if not seen.probe.is_valid and seen.probe.shows != clause.id:
+                continue
+            if seen.operation.does.adds and not self._history.accepts_plain:
+                return ALL_REFUSED
+            if clause.needs and seen.is_success:
+                return ""
+            example = example or f"no response shows it, for example {seen.line} -> {cut(seen.came, 60)}"
+        return example
 
 
 def _curl(seen: Seen) -> str:

@@ -27,8 +27,8 @@ from urllib.parse import quote
 from petstore_mock.common.guards import is_array
 from petstore_mock.interface.bodies import plain
 from petstore_mock.interface.kinds import as_text
-from petstore_mock.interface.schemas import parameters, properties
-from petstore_mock.interface.table import FIELDS
+from petstore_mock.interface.schemas import parameters, properties, schema
+from petstore_mock.interface.table import ANIMAL, FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,8 @@ LONG_TEXT: Final = 256
 OWN: Final = "Bearer {key}"
 UNKNOWN_KEY: Final = "no-such-key"
 USED_LABEL: Final = "{used label}"
+# The fields that each animal has.
+REQUIRED: Final = frozenset(schema(ANIMAL)["required"])
 _NO_TEXTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 

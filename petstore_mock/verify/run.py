@@ -70,8 +70,6 @@ class Run:
         self._progress = progress
         # Whether every operation refuses the key.
         self._is_key_lost = False
-        # How often each operation timed out.
-        self._silences: Counter[str] = Counter()
         # Operations that refuse a key, although other operations accept it.
         self._refusing: set[str] = set()
         # The earliest time of the next request.
@@ -177,7 +175,9 @@ class Run:
     def _retried(self, seen: Seen) -> Seen:
         """Send a failed request again, and return the last exchange."""
         # Timeouts take long, and a service without any readable response is not there.
-        retries = 1 if seen.is_silent or not self._is_readable else TRIES - 1
+        retries = TRIES - 1
+        if seen.is_silent or not self._is_readable:
+            retries = 1
         for _ in range(retries):
             if seen.has_failed:
                 seen = self._send(seen.probe)
@@ -263,7 +263,6 @@ class Run:
         self.seen.append(seen)
         self._statuses.add(seen.status)
         self._filling.add(seen)
-        self._silences[seen.operation.name] += seen.is_silent
         does = seen.operation.does
         if does.adds:
             self._account(seen)
@@ -291,7 +290,8 @@ class Run:
         if self.stopped:
             yield self.stopped
         yield from self._limits_reached(probe.operation)
-        if self._silences[probe.operation.name] >= _FEW:
+        silent = [seen for seen in self.seen if seen.is_silent]
+        if [seen.operation for seen in silent].count(probe.operation) >= _FEW:
             yield f"{probe.operation.name} timed out {_FEW} times"
         if self._fails_often(probe):
             yield f"{_FEW} requests like it got a 5xx"
@@ -309,9 +309,9 @@ class Run:
     def _fails_often(self, probe: Probe) -> bool:
         """Whether the probe, which is sent again after a 5xx, or several like it got a 5xx."""
         crashes = self._crashed()
-        if crashes.pop(probe.template or probe, 0) > 2 * (TRIES - 1):
-            return True
-        return sum(other.is_like(probe) for other in crashes) >= _FEW
+        own = crashes.pop(probe.template or probe, 0)
+        alike = sum(other.is_like(probe) for other in crashes)
+        return own > 2 * (TRIES - 1) or alike >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
         most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]

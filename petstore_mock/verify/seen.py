@@ -17,9 +17,9 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.kinds import kind_of, parts
-from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties, schema
+from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
 from petstore_mock.interface.table import ANIMAL, LABEL
-from petstore_mock.verify.probes import limits_of
+from petstore_mock.verify.probes import REQUIRED, limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -40,7 +40,6 @@ _SHOWN: Final = 300  # characters of a body in a report
 # The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
 _MOST_OF_A_KIND: Final = 100
 
-_REQUIRED: Final = frozenset(schema(ANIMAL)["required"])
 # How often a request has to fail in a row. Fewer failures may be an outage.
 TRIES: Final = 3
 _BEYOND_INT64: Final = 10**19
@@ -51,8 +50,10 @@ NO_JSON: Final = object()
 def _number(text: str) -> float:
     """Return a number. 1.0 is the integer 1, as JSON Schema says (Validation 2020-12 §6.1.1)."""
     number = float(text)
-    is_whole = number.is_integer() and abs(number) < _BEYOND_INT64
-    return int(Decimal(text)) if is_whole and len(text) < _LONGEST_NUMBER else number
+    is_small = abs(number) < _BEYOND_INT64 and len(text) < _LONGEST_NUMBER
+    if is_small and number.is_integer():
+        return int(Decimal(text))
+    return number
 
 
 def _json(body: bytes, number: Callable[[str], float] = _number) -> Any:  # noqa: ANN401  # a JSON value
@@ -75,6 +76,13 @@ def _read(body: bytes) -> tuple[bytes, Any]:
         return b"", document
     document = _json(body[start.start() :])
     return b"" if document is NO_JSON else body[: start.start()], document
+
+
+def _members(body: bytes) -> Mapping[str, Any]:
+    """Return the members of a JSON object; empty for another body."""
+    # 1.0 is no integer here: whether a service reads it as one is a gap.
+    value = _json(body, float)
+    return value if is_object(value) else {}
 
 
 class Wanted(NamedTuple):
@@ -139,8 +147,10 @@ def _is_same(rules: Mapping[str, Any], value: object, other: object) -> bool:
     if is_object(value) and is_object(other):
         return all(_is_same(part, value.get(name), other.get(name)) for name, part in parts(rules))
     kind = kind_of(rules)
-    if value == other or kind.order is None or kind.has_format is None:
-        return value == other
+    if value == other:
+        return True
+    if kind.order is None or kind.has_format is None:
+        return False
     both = isinstance(value, str) and isinstance(other, str)
     return both and kind.order(value) == kind.order(other)
 
@@ -170,19 +180,17 @@ class Seen:
         self.template = probe.template or probe
         # 0 without a readable head.
         self.status = exchange.status or 0
-        is_whole = failure is None
-        has_success_status = is_whole and 200 <= self.status < 300
-        self.is_refusal = is_whole and 400 <= self.status < 500
-        self.has_failed = self.status >= 500 or not is_whole
+        # The first digit of the status; 0 for an incomplete response.
+        digit = self.status // 100 if failure is None else 0
+        self.is_refusal = digit == 4
+        self.has_failed = not 1 <= digit < 5
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
-        body = exchange.response_body if is_whole else b""
+        body = exchange.response_body if digit else b""
         self.prefix, self.document = _read(body)
         # Some services respond to wrong requests with a success whose body is an error.
-        self.is_disguised = has_success_status and not probe.is_valid and _is_error(self.document)
-        self.is_success = has_success_status and not self.is_disguised
-        sent = _json(exchange.body, float)
-        # The members of the body. Here 1.0 is no integer: whether a service reads it as one is a gap.
-        self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
+        self.is_disguised = digit == 2 and not probe.is_valid and _is_error(self.document)
+        self.is_success = digit == 2 and not self.is_disguised
+        self.sent = _members(exchange.body)
         self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
         self._values = read_values(self.operation, self._given)
         self.filters = wanted(self.operation, self._values)
@@ -211,8 +219,7 @@ class Seen:
 
     def _items(self) -> list[Any] | None:
         """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""
-        is_readable = self.is_success and self.probe.has_key and self.is_json
-        if not is_readable or self.operation.response is None:
+        if not self.is_readable or self.operation.response is None:
             return None
         if not self.operation.shows_many:
             return None if self.shows_none else [self.document]
@@ -221,11 +228,12 @@ class Seen:
     @property
     def shows_none(self) -> bool:
         """Whether a success shows no animal: one that should be absent, or that of a wrong change."""
-        does, expected = self.operation.does, self.probe.expected
+        does = self.operation.does
         if does.adds:
             return False
-        is_open_path = self.probe.is_open and bool(self.probe.gap or does.shows_stored)
-        return expected.status != 0 or is_open_path
+        if self.probe.is_open:
+            return bool(self.probe.gap) or does.shows_stored
+        return self.probe.expected.status != 0
 
     @property
     def pet_id(self) -> str:
@@ -295,6 +303,11 @@ class Seen:
         return self.document is not NO_JSON
 
     @property
+    def is_readable(self) -> bool:
+        """Whether a request with the key succeeded with JSON."""
+        return self.is_success and self.is_json and self.probe.has_key
+
+    @property
     def is_silent(self) -> bool:
         return self.failure is not None and self.failure.kind == "silence"
 
@@ -335,7 +348,9 @@ class Seen:
     def is_removed(self) -> bool:
         """Whether the response is later than the operation's removal date, by the service's own Date (§4.3)."""
         removed, date = self.operation.removed_at, seconds_of(self.header("Date"))
-        return removed is not None and date is not None and date >= removed.timestamp()
+        if removed is None or date is None:
+            return False
+        return date >= removed.timestamp()
 
     @property
     def came(self) -> str:
@@ -353,8 +368,8 @@ def _is_error(document: object) -> bool:
     """Whether an object is no animal, and has none as a member."""
     if not is_object(document):
         return False
-    has_animal = any(is_object(item) and item.keys() >= _REQUIRED for item in document.values())
-    return not has_animal and _REQUIRED.isdisjoint(document)
+    has_animal = any(is_object(item) and item.keys() >= REQUIRED for item in document.values())
+    return not has_animal and REQUIRED.isdisjoint(document)
 
 
 def has_sent(pet: Pet, change: Seen) -> bool:
@@ -364,9 +379,15 @@ def has_sent(pet: Pet, change: Seen) -> bool:
 
 def oddness(pet: Mapping[str, Any]) -> tuple[bool, bool, int]:
     """Return a sort key, which is higher for an animal whose values some services change by mistake."""
-    texts = [value for value in pet.values() if isinstance(value, str)]
-    has_large = any(is_integer(value) and abs(value) > 2**53 for value in pet.values())
-    return not all(map(str.isascii, texts)), has_large, max(map(len, texts), default=0)
+    is_beyond_ascii = has_large = False
+    longest = 0
+    for value in pet.values():
+        if isinstance(value, str):
+            longest = max(longest, len(value))
+            is_beyond_ascii |= not value.isascii()
+        elif is_integer(value):
+            has_large |= abs(value) > 2**53
+    return is_beyond_ascii, has_large, longest
 
 
 def _sample(items: list[Any], filters: Sequence[Wanted], made: Collection[int]) -> list[Any]:
@@ -381,7 +402,8 @@ def _sample(items: list[Any], filters: Sequence[Wanted], made: Collection[int]) 
     counts: Counter[bool] = Counter()
     for item in items:
         pet_id = item["id"] if is_right(item) else None
-        is_odd = pet_id is None or pet_id in ids or any(oddness(item)[:2]) or not matches(item, filters)
+        is_strange = pet_id is None or pet_id in ids
+        is_odd = is_strange or any(oddness(item)[:2]) or not matches(item, filters)
         ids.add(pet_id)
         counts[is_odd] += 1
         if pet_id in made or counts[is_odd] <= _MOST_OF_A_KIND:
@@ -389,10 +411,15 @@ def _sample(items: list[Any], filters: Sequence[Wanted], made: Collection[int]) 
     return kept
 
 
-def accepts_plain(exchanges: Sequence[Seen]) -> bool:
+def accepts_plain(exchanges: Iterable[Seen]) -> bool:
     """Whether the service accepted a plain animal, or no probe sent one."""
-    plain = [seen for seen in exchanges if seen.operation.does.adds and seen.probe.is_valid]
-    return not plain or any(seen.is_success for seen in plain)
+    was_sent = False
+    for seen in exchanges:
+        if seen.operation.does.adds and seen.probe.is_valid:
+            was_sent = True
+            if seen.is_success:
+                return True
+    return not was_sent
 
 
 class View(NamedTuple):
@@ -422,6 +449,8 @@ class History:
         self._of: dict[str, list[Seen]] = defaultdict(list)
         # The animals in responses, by id. Responses to creates are left out.
         self.views: dict[int, list[View]] = defaultdict(list)
+        # The animals that a list showed.
+        self.listed: set[int] = set()
         # The numbers of the exchanges that may have changed or removed an animal, by id.
         self._changes: dict[int, list[int]] = defaultdict(list)
         # The number of the first exchange that showed an animal, by id.
@@ -446,6 +475,8 @@ class History:
             self._first.setdefault(pet["id"], seen.number)
             if not seen.operation.does.adds:
                 self.views[pet["id"]].append(View(seen.number, pet, seen.operation.shows_many))
+            if seen.operation.shows_many:
+                self.listed.add(pet["id"])
 
     def _add_change(self, seen: Seen) -> None:
         is_done = seen.target_id is not None
@@ -473,8 +504,11 @@ class History:
 
     def echoes_plain(self, name: str) -> bool:
         """Whether the responses to plain creates have the sent value of a field."""
-        plain = [seen for seen in self.created if seen.probe.is_valid and name in seen.sets]
-        return all(seen.pets[0].get(name) == seen.sets[name] for seen in plain)
+        for seen in self.created:
+            is_plain = seen.probe.is_valid and name in seen.sets
+            if is_plain and seen.pets[0].get(name) != seen.sets[name]:
+                return False
+        return True
 
     def unserved(self, operation: Operation) -> set[int]:
         """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""
@@ -551,10 +585,13 @@ class History:
     def former(self, pet_id: int, number: float, *, lists: bool = False) -> Pet | None:
         """Return an animal as it was before a request, as far as this run knows. With ``lists``, only lists count."""
         before, _ = self.around(pet_id, number, lists=lists)
-        begin, _ = self._span(pet_id, number - 0.5)
-        if not before and not begin:
-            before = [seen.pets[0] for seen in self.created if seen.target_id == pet_id and seen.number < number]
-        return before[-1] if before else None
+        last_change, _ = self._span(pet_id, number - 0.5)
+        if before or last_change:
+            return before[-1] if before else None
+        for create in reversed(self.created):
+            if create.target_id == pet_id and create.number < number:
+                return create.pets[0]
+        return None
 
     def once(self, read: Callable[[History], _Read]) -> _Read:
         """Return the result of a function that reads the whole history. It is called once."""
@@ -576,22 +613,25 @@ class History:
         """Whether the last response about an animal before a request showed it."""
         is_there = False
         for seen in self.exchanges[: number - 1]:
-            is_shown = seen.pet(pet_id) is not None
-            if seen.is_about is None:
-                is_there = is_there or is_shown
-            elif seen.is_about == pet_id:
-                is_removed = seen.is_success and seen.operation.does.ends
-                is_gone = is_removed or seen.status == 404
-                is_there = is_shown or (is_there and not is_gone)
+            if seen.is_about not in {None, pet_id}:
+                continue
+            is_removed = seen.is_success and seen.operation.does.ends
+            is_gone = is_removed or seen.status == 404
+            if seen.pet(pet_id) is not None:
+                is_there = True
+            elif is_gone and seen.is_about == pet_id:
+                is_there = False
         return is_there
 
-    def refused_labels(self, operation: Operation, number: int) -> list[str]:
-        """Return the labels of the requests of an operation that the service refused before a request."""
-        # Another request may have created an animal with the same label.
-        used = {"", *(one.label for one in self.created)}
+    def refused(self, operation: Operation, number: int) -> list[Seen]:
+        """Return the requests of an operation before a request that the service refused."""
         former = [one for one in self.of(operation) if one.number < number]
-        refused = [one for one in former if one.status in {400, 401} and not one.probe.is_last_resort]
-        return [one.label for one in refused if one.label not in used]
+        return [one for one in former if one.status in {400, 401} and not one.probe.is_last_resort]
+
+    def should_show(self, seen: Seen, pet_id: int) -> bool:
+        """Whether a list without a limit should show an animal: earlier responses did, and its filters select it."""
+        before, _ = self.around(pet_id, seen.number)
+        return bool(before) and matches(before[-1], seen.filters)
 
     def standing(self, seen: Seen) -> set[int]:
         """Return the ids of animals that match the filters of a list, in that list or both before and after it."""

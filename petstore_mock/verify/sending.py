@@ -127,8 +127,8 @@ def _parts(value: str) -> tuple[str, str]:
 
 def _is_common(text: str) -> bool:
     """Whether a text may be part of the words of a report, which must stay readable."""
-    is_word = text.isalpha() and len(text) < _LONGEST_WORD
-    return len(text) < _SHORTEST_SECRET or is_word or text in _PLAIN_FIELDS.values()
+    longest = _LONGEST_WORD if text.isalpha() else _SHORTEST_SECRET
+    return len(text) < longest or text in _PLAIN_FIELDS.values()
 
 
 def client_certificate(cert: object, cert_key: object) -> ssl.SSLContext | None:

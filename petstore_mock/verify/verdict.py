@@ -94,10 +94,9 @@ class Verdict:
         results = {clause.result for clause in self.clauses}
         if "broken" in results or self.drift:
             return BROKEN
-        is_seen = "holds" in results and "could_not_check" not in results and not self.stopped
-        if is_seen:
-            return HOLDS
-        return COULD_NOT_CHECK
+        if self.stopped or "could_not_check" in results:
+            return COULD_NOT_CHECK
+        return HOLDS if "holds" in results else COULD_NOT_CHECK
 
     def __str__(self) -> str:
         return as_text(self)

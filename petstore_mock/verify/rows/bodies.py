@@ -37,9 +37,11 @@ def rows() -> Rows:
         for wrong in wrong_bodies(str(operation.body)):
             yield _of_wrong_body(operation, wrong)
         body = str(operation.body)
-        own = [member.name for member in operation.members]
+        names = [member.name for member in operation.members]
         # A create shows which values the fields of animals may have.
-        yield from _of_values(operation, body, [*properties(body)] if operation.does.adds else own)
+        if operation.does.adds:
+            names = [*properties(body)]
+        yield from _of_values(operation, body, names)
 
 
 # Wrong bodies
@@ -121,14 +123,16 @@ def _of_values(operation: Operation, body: str, names: Iterable[str]) -> Rows:
     """Yield rows about the values that a schema just allows, and about members that a body may leave out."""
     rules = properties(body)
     samples = {name: dumps(MEMBERS[name].samples[0]) for name in rules if name not in plain(body)}
-    send = partial(sends, operation, phase=Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES)
+    phase = Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES
+    send = partial(sends, operation, phase=phase)
     for name in names:
         about = About(operation, name, body=body, start=_start(operation, name))
         is_enum = "enum" in rules[name]
+        mutant = "{end}" if is_enum else "{short}-{end}"
         others = dict(samples)
         own = others.pop(name, None)
         for edge in _edges(rules[name]):
-            row = _of_edge(about, name, edge, "{end}" if is_enum else "{short}-{end}")
+            row = _of_edge(about, name, edge, mutant)
             row.send(send({**others, name: edge.text}))
             yield row
         if own is None:

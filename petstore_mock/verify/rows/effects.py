@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain
 from json import dumps
 from typing import TYPE_CHECKING, Final
 
@@ -13,10 +12,20 @@ from petstore_mock.interface.gaps import OMITTED
 from petstore_mock.interface.schemas import properties, required_arguments, schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, MEMBERS
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import ABSENT, SUCCESS, Phase, largest, request, sends
-from petstore_mock.verify.row import CHANGES, CREATES, LISTS, READS, READS_BY_ID, REMOVES, WHOLE_LISTS, About, Result
+from petstore_mock.verify.probes import ABSENT, REQUIRED, SUCCESS, Phase, largest, request, sends
+from petstore_mock.verify.row import (
+    CHANGES,
+    CREATES,
+    LISTS,
+    READS,
+    READS_BY_ID,
+    REMOVES,
+    WHOLE_LISTS,
+    About,
+    Result,
+)
 from petstore_mock.verify.rows.checks import cache_of
-from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, matches
+from petstore_mock.verify.seen import has_sent, is_pet, is_same_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +34,11 @@ if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Expected, Probe
     from petstore_mock.verify.row import Clause, Results, Rows
-    from petstore_mock.verify.seen import History, Seen, View
+    from petstore_mock.verify.seen import History, Seen
 
     Pet = JsonObject
 
-_OPTIONAL: Final = tuple(name for name in properties(ANIMAL) if name not in schema(ANIMAL)["required"])
+_OPTIONAL: Final = tuple(name for name in properties(ANIMAL) if name not in REQUIRED)
 
 
 def rows() -> Rows:
@@ -136,28 +145,22 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
     """Check that lists show the created animals that a read showed."""
     if seen.items is None or not _is_whole(seen, history):
         return
-    own = [create.target_id or 0 for create in history.created if create.operation is operation]
-    views = [history.views.get(pet_id, []) for pet_id in own]
-    looked = [views_of for views_of in views if _should_list(seen, views_of)]
+    own = [create.pets[0]["id"] for create in history.created if create.operation is operation]
+    looked = [pet_id for pet_id in own if history.should_show(seen, pet_id)]
     if looked:
         # One animal is enough, because the others may appear later.
-        is_shown = any(view.is_listed for view in chain.from_iterable(looked))
-        shown_ids = ", ".join(str(views_of[0].pet["id"]) for views_of in looked)
+        is_shown = not history.listed.isdisjoint(looked)
+        shown_ids = ", ".join(map(str, looked))
         yield Result(is_shown, f"the created animals {shown_ids} as well; no list shows any of them{cache_of(seen)}")
-
-
-def _should_list(seen: Seen, views: list[View]) -> bool:
-    """Whether a list should show an animal: an earlier response did, and its filters select the animal."""
-    if not views:
-        return False
-    return views[0].number < seen.number and matches(views[-1].pet, seen.filters)
 
 
 def _has_no_refused(operation: Operation, what: str, seen: Seen, history: History) -> Results:
     """Check that no animal has the label of a refused request. Each request has its own label."""
-    labels = history.refused_labels(operation, seen.number)
+    labels = {one.label for one in history.refused(operation, seen.number)}
+    # Another request may have created an animal with the same label.
+    labels -= {"", *(one.label for one in history.created)}
     if labels and seen.pets:
-        kept = [pet["id"] for pet in seen.pets if pet.get(LABEL) in labels]
+        kept = [pet["id"] for pet in seen.pets if pet.get(LABEL) in [*labels]]
         words = f"no animal of a refused {what}; the animals {kept} have {LABEL}s of refused {what}s"
         yield Result(not kept, words)
 
@@ -179,10 +182,11 @@ def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: 
 
 def _refused(operation: Operation, seen: Seen, history: History) -> list[Seen]:
     """Return the refused requests about the animal of a request; none if another one succeeded, and changed it."""
-    former = [one for one in history.exchanges if one.number < seen.number and one.is_about == seen.is_about]
-    if any(one.is_success and one.operation in CHANGES for one in former):
-        return []
-    return [one for one in former if one.operation is operation and one.status in {400, 401}]
+    for one in history.exchanges[: seen.number - 1]:
+        is_change = one.is_success and one.operation in CHANGES
+        if is_change and one.is_about == seen.is_about:
+            return []
+    return [one for one in history.refused(operation, seen.number) if one.is_about == seen.is_about]
 
 
 def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
@@ -247,12 +251,9 @@ def _changes(operation: Operation) -> Iterator[Probe]:
 
 
 def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Results:
-    pet_ids = {seen.is_about, *(pet["id"] for pet in seen.pets)}
-    done = [one for one in history.changed if one.number <= seen.number and one.is_about in pet_ids]
-    # The last change of the animal has to be by this operation.
-    if not done or done[-1].operation is not operation:
+    change = _change_of(seen, history)
+    if change is None or change.operation is not operation:
         return
-    change = done[-1]
     pet = seen.pet(change.is_about)
     # A time between two exchanges.
     former = history.former(change.target_id or 0, change.number - 0.5)
@@ -262,6 +263,15 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
     if has_sent(pet, change):
         for name in _left_out(change, former):
             yield from _of_one_left_out(operation, name, pet, former)
+
+
+def _change_of(seen: Seen, history: History) -> Seen | None:
+    """Return the last change of an animal in a response."""
+    pet_ids = {seen.is_about, *(pet["id"] for pet in seen.pets)}
+    for change in reversed(history.changed):
+        if change.number <= seen.number and change.is_about in pet_ids:
+            return change
+    return None
 
 
 def _left_out(change: Seen, former: Pet) -> list[str]:

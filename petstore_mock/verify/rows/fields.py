@@ -10,21 +10,20 @@ from unicodedata import normalize
 
 from petstore_mock.interface.bodies import odd_texts, short
 from petstore_mock.interface.gaps import RULES
-from petstore_mock.interface.kinds import kind_of
-from petstore_mock.interface.schemas import properties, schema
+from petstore_mock.interface.schemas import properties
 from petstore_mock.interface.table import ANIMAL, FIELDS
 from petstore_mock.interface.violations import describe
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import OPEN, Phase, enums_of, sends
+from petstore_mock.verify.probes import OPEN, REQUIRED, Phase, enums_of, sends
 from petstore_mock.verify.row import CHANGES, CREATES, LISTS, READS, SHOWS, SHOWS_ONE, About, Result
-from petstore_mock.verify.rows.checks import cache_of, failing_value, has_unusual, unusual_clause
+from petstore_mock.verify.rows.checks import cache_of, failing_value, has_unusual, kind_of_field, unusual_clause
 from petstore_mock.verify.rows.messages import field_words, of_member, other_type
 from petstore_mock.verify.seen import is_pet, is_same_value, known_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from petstore_mock.interface.kinds import Delicate, Kind
+    from petstore_mock.interface.kinds import Delicate
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.row import Clause, Results, Rows
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     Pet = Mapping[str, Any]
 
-_REQUIRED: Final = frozenset(schema(ANIMAL)["required"])
 # The fields that a client sends.
 _SENT: Final = tuple(name for name in properties(ANIMAL) if not FIELDS[name].is_assigned)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -56,10 +54,6 @@ def rows() -> Rows:
             yield _of_same_animal(operation)
 
 
-def _kind(name: str) -> Kind:
-    return kind_of(properties(ANIMAL)[name])
-
-
 # The form of a field
 
 
@@ -67,11 +61,11 @@ def _of_form(name: str) -> Clause:
     about = About(SHOWS, name, words=field_words(ANIMAL, name))
     row = about.every("2-pet-{short}", "{words}", partial(_has_form, name))
     # Responses without an optional field are valid.
-    if name in _REQUIRED:
+    if name in REQUIRED:
         row.mistake("{short}-missing", "returns no {name}", changes.drop_field(name))
         row.mistake("{short}-renamed", "renames {name}", changes.rename_field(name))
     showing = [operation for operation in SHOWS if _may_show(operation, name)]
-    for mistake in _kind(name).misshapen:
+    for mistake in kind_of_field(name).misshapen:
         wrong = changes.set_field(name, mistake.change)
         row.mistake(f"{{short}}-{mistake.end}", mistake.words, wrong, of=showing)
     return row
@@ -88,7 +82,7 @@ def _may_show(operation: Operation, name: str) -> bool:
         return True
     if operation.body is None:
         return True
-    if name in _REQUIRED:
+    if name in REQUIRED:
         return True
     return name in properties(operation.body)
 
@@ -130,12 +124,12 @@ def _echoing(name: str) -> list[Operation]:
 def _of_echo(name: str) -> Rows:
     about = About(_echoing(name), name, body=CREATES[0].body)
     words = f"{ANIMAL} has all fields of {{body}}, including {{name}}"
-    beyond, odd = _kind(name).beyond, [*_odd_creates(name)]
+    beyond, odd = kind_of_field(name).beyond, [*_odd_creates(name)]
     row = about.every("2-{short}-echoed", words, partial(_has_sent, name, is_beyond=False))
     _add_slips(row, name, is_beyond=False)
     row.mistake("{short}-changed", "returns another {name}", changes.set_field(name, changes.to_another(name)))
     # Without a required field, a response is invalid.
-    if name not in _REQUIRED:
+    if name not in REQUIRED:
         row.mistake("{short}-dropped", "drops the sent {name}", changes.drop_field(name))
     if beyond is None:
         row.send(*odd)
@@ -148,12 +142,12 @@ def _of_echo(name: str) -> Rows:
         yield row
     # One field is enough: a service reads and stores all texts alike.
     if FIELDS[name].is_label:
-        for delicate in _kind(name).delicate:
+        for delicate in kind_of_field(name).delicate:
             yield _of_delicate(name, delicate)
 
 
 def _add_slips(row: Clause, name: str, *, is_beyond: bool) -> None:
-    for slip in _kind(name).slips:
+    for slip in kind_of_field(name).slips:
         if slip.responds and slip.is_beyond is is_beyond:
             row.mistake(f"{{short}}-{slip.responds}", slip.responds_words, changes.set_field(name, slip.change))
 
@@ -286,7 +280,7 @@ def _add_other_stored(row: Clause, operation: Operation, name: str) -> None:
     # The first create sends a long text if a gap leaves its length open.
     has_long = operation is CREATES[0] and name in [gap.field for gap in RULES]
     is_other = True
-    for slip in _kind(name).slips:
+    for slip in kind_of_field(name).slips:
         if slip.keeps and slip.is_of_long <= has_long:
             is_other = False
             words = f"the store {slip.keeps_words.format(name=name)}"
@@ -363,7 +357,9 @@ _WAYS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
 
 def _ways(text: object, came: object) -> list[str]:
     """Return what a service should not have changed in a text; empty if the way is unknown, or another type came."""
-    if not isinstance(text, str) or not isinstance(came, str) or text == came:
+    if text == came:
+        return []
+    if not isinstance(text, str) or not isinstance(came, str):
         return []
     if came and text.startswith(came):
         return ["in its whole length"]

@@ -95,15 +95,19 @@ def _accepted(history: History, operation: Operation) -> set[bool]:
     for seen in history.of(operation):
         if seen.probe.key not in {"", _UNKNOWN, *_WITHOUT_SCHEME}:
             continue
-        is_absent = seen.status == 404 and bool(seen.pet_id)
-        if seen.is_success or (is_absent and not hides_all):
+        is_in = seen.is_success
+        if seen.status == 404 and seen.pet_id:
+            is_in = not hides_all
+        if is_in:
             accepted.add(bool(seen.probe.key))
     return accepted
 
 
 def _accepts_key(seen: Seen, _history: History) -> Results:
     is_told = seen.is_success or seen.is_refusal
-    if seen.probe.has_key and is_told and seen.status != 403:
+    if not is_told or seen.status == 403:
+        return
+    if seen.probe.has_key:
         yield Result(seen.status != 401, "no 401, because other operations accept the key")
 
 

@@ -68,7 +68,6 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
         "{name}: maximum number of animals to return",
         partial(at_most, is_given=True),
     )
-    row.needs = "an animal"
     longer = changes.one_more(limit, least, most)
     row.mistake("{short}-and-one", "returns one animal too many", longer, OF_REQUESTS)
     yield row
@@ -138,7 +137,6 @@ def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
 def _of_finding(operation: Operation) -> Clause:
     row = About(operation).means("{section}-list-finds", "A list shows existing animals", _finds_any)
     row.operations = (operation,)
-    row.needs = "an animal"
     row.send(*[largest(operation, phase=Phase.LAST_LISTS)] * 2)
     row.mistake("always-empty", "returns an empty list", changes.EMPTY)
     return row

@@ -103,9 +103,10 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
         yield Result(holds=True)
         return
     wrong = violations(rules, item[name], name)
-    first = wrong[0] if wrong else ""
-    has_other_type = any(violation.rule == "type" for violation in wrong)
-    yield Result(not wrong, f"a valid {kind} ({first})", other_type(kind, name) if has_other_type else "")
+    cause = ""
+    if any(violation.rule == "type" for violation in wrong):
+        cause = other_type(kind, name)
+    yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", cause)
 
 
 def _missing(kind: str, item: Mapping[str, Any]) -> list[str]:
@@ -179,7 +180,7 @@ def _is_at_base_address(seen: Seen, history: History) -> Results:
 
 
 def _is_array(seen: Seen, _history: History) -> Results:
-    if seen.is_success and seen.probe.has_key and seen.is_json:
+    if seen.is_readable:
         yield Result(seen.items is not None, "a JSON array")
 
 
