@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 from concurrent.futures import TimeoutError as NoReplyError
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
 from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError, row_of_method
@@ -22,6 +22,7 @@ from petstore_mock.checks.watch import settled
 from petstore_mock.checks.watched import open_connections
 from petstore_mock.common.real import RLock, monotonic, sleep
 from petstore_mock.common.values import is_integer
+from petstore_mock.faults import delay
 from petstore_mock.interface.schemas import required_arguments
 from petstore_mock.interface.table import OPERATIONS, Operation
 
@@ -31,14 +32,16 @@ if TYPE_CHECKING:
 
     from petstore_mock.adapter.protocol import Hello
     from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.interface.static import OperationName
     from petstore_mock.mock.petstore import PetStoreMock
 
 _LONGEST_END: Final = 5.0  # seconds that a program without a client may take to end
 _SLOWER: Final = 3.0  # how much longer it may take with a client
 _MOST_POOLED: Final = 5
 _CLOSES: Final = 0.3  # seconds that connections may take to close
-_CANCELS: Final = 8  # attempts to cancel a call before it ends
-_PLACE: Final = 0.0003  # seconds between two places at which a call is cancelled
+_CANCELS: Final = 4  # attempts to cancel a call before it ends
+_HELD: Final = 0.05  # seconds that a response waits for the cancellation of its call
+_PLACE: Final = 0.001  # seconds between two places at which a call is cancelled
 _NOTICES: Final = 0.03  # seconds
 _PART: Final = 0.5  # of the patience: the timeout of the clients
 # The fake sets these for its own process.
@@ -186,7 +189,7 @@ class _Client(ElsewhereClient):
     """A client in a process, with a method for each operation that the adapter has."""
 
     def __init__(self, program: AdapterProgram, petstore: PetStoreMock) -> None:
-        self._program, self._process = program, program.process()
+        self._program, self._process, self._petstore = program, program.process(), petstore
         self.pooled = program.pooled
         self._name = self._process.new_client(petstore.api_key)
         request: JsonObject = {"do": "open", "client": self._name, "timeout": program.timeout}
@@ -215,18 +218,21 @@ class _Client(ElsewhereClient):
         return self._process.ask(request)
 
     def interrupted(self, call: Call, at: int) -> Outcome:
-        # A call may end before its cancellation, or not have begun.
         attempts = _CANCELS if self._process.hello.cancel else 0
         for attempt in range(attempts):
-            future = self.ask(call)
-            sleep(attempt * at * _PLACE)
-            self._process.cancel(self._name, future)
-            try:
-                future.result()
-            except ClientError as error:
-                # The client or the service may have refused the call before the cancellation.
-                is_refused = is_integer(error.meaning) or error.meaning == "argument"
-                return Outcome() if is_refused else Outcome(error=error, interrupt=CancelledError)
+            # The first cancellation comes before the request. The others find a call that waits for its response.
+            place = at - 1 + attempt
+            on = cast("OperationName", call.operation)
+            with self._petstore.inject(delay(_HELD), on=on) if place else nullcontext():
+                future = self.ask(call)
+                sleep(place * _PLACE)
+                self._process.cancel(self._name, future)
+                try:
+                    future.result()
+                except ClientError as error:
+                    # The client or the service may have refused the call before the cancellation.
+                    is_refused = is_integer(error.meaning) or error.meaning == "argument"
+                    return Outcome() if is_refused else Outcome(error=error, interrupt=CancelledError)
         return Outcome()
 
     def close(self, seconds: float | None = None) -> None:

@@ -249,25 +249,29 @@ class WatchedClient:
         self._skip()
         self.calls += 1
         by_itself = self.limits.sends_by_itself
-        whole = self._attempt(partial(self._interrupted, call, at))
+        whole, outcome = self._interrupted(call, at)
         sleep(_UNDER_WAY)  # a request may still be under way
         self.limits.sends_by_itself, self._was_cut_off = by_itself, True
         # httpx itself loses a connection if it is cancelled while it connects (encode/httpcore#1093).
         self._before = max(self._before, open_connections(self.petstore))
-        outcome: Outcome = whole.value or whole
         seen = self._observed(doing=str(call), outcome=outcome, process=self._facts())
         seen.exchanges = ()  # a client may leave an interrupted request in any state
         self._find(seen)
         outcome.error = None
         self._leave(whole)
 
-    def _interrupted(self, call: Call, at: int) -> Outcome:
-        outcome = Outcome()
+    def _interrupted(self, call: Call, at: int) -> tuple[Outcome, Outcome]:
+        """Return the outcome of the last attempt, and that of the call in it."""
         for _ in range(_INTERRUPTS):
-            outcome = self.client.interrupted(call, at)
-            if outcome.interrupt is None or not isinstance(outcome.error, outcome.interrupt):
+            whole = self._attempt(partial(self.client.interrupted, call, at))
+            if whole.value is None:
+                return whole, whole
+            outcome: Outcome = whole.value
+            if outcome.interrupt is None:
+                return whole, Outcome()
+            if not isinstance(outcome.error, outcome.interrupt):
                 break
-        return Outcome() if outcome.interrupt is None else outcome
+        return whole, outcome
 
     def leave(self) -> None:
         """Leave the client's ``with`` block with an error, if it has one. The error must come out of the block."""
