@@ -4,6 +4,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type Settings struct {
 	CA      string  `json:"ca"`
 }
 
-// Failure is what an error means. Kind is status, transport, timeout, protocol, argument or other.
+// Failure is what an error means. Kind is status, transport, timeout, protocol, argument, cancelled or other.
 type Failure struct {
 	Kind    string `json:"kind"`
 	Status  int    `json:"status,omitempty"`
@@ -36,7 +37,9 @@ type Failure struct {
 type Adapter[C any] struct {
 	Open       func(Settings) (C, error)
 	Operations map[string]func(client C, read func(arguments any) error) (any, error)
-	Close      func(C) error
+	// InContext has the operations that take a context. If all do, the check cancels calls.
+	InContext map[string]func(ctx context.Context, client C, read func(arguments any) error) (any, error)
+	Close     func(C) error
 	// Error returns what an error means, or a Failure without a kind for the meaning that the kit finds.
 	Error func(error) Failure
 }
@@ -48,6 +51,7 @@ type request struct {
 	Client    string          `json:"client"`
 	Operation string          `json:"operation"`
 	Arguments json.RawMessage `json:"arguments"`
+	Call      int64           `json:"call"`
 	Settings
 }
 
@@ -66,7 +70,7 @@ func Serve[C any](adapter Adapter[C]) {
 		defer writing.Unlock()
 		replies.Write(append(line, '\n'))
 	}
-	clients := sync.Map{}
+	clients, cancels := sync.Map{}, sync.Map{}
 	lines := bufio.NewReader(os.Stdin)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -82,12 +86,33 @@ func Serve[C any](adapter Adapter[C]) {
 			for name := range adapter.Operations {
 				names = append(names, name)
 			}
+			for name := range adapter.InContext {
+				names = append(names, name)
+			}
 			sort.Strings(names)
-			reply(map[string]any{"hello": 1, "operations": names, "concurrent": true, "name": runtime.Version()})
+			hello := map[string]any{"hello": 1, "operations": names, "concurrent": true, "name": runtime.Version()}
+			hello["cancel"] = len(adapter.Operations) == 0
+			reply(hello)
 			continue
 		}
+		if asked.Do == "cancel" {
+			if cancel, isRunning := cancels.Load(asked.Call); isRunning {
+				cancel.(context.CancelFunc)()
+			}
+			reply(map[string]any{"id": asked.ID, "ok": nil})
+			continue
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancels.Store(asked.ID, cancel)
 		go func() {
-			result, err := done(adapter, &clients, asked)
+			result, err := done(ctx, adapter, &clients, asked)
+			isCancelled := ctx.Err() != nil
+			// The context is not cancelled at the end of a call: that would hide a body that the client left open.
+			cancels.Delete(asked.ID)
+			if isCancelled && errors.Is(err, context.Canceled) {
+				reply(map[string]any{"id": asked.ID, "error": Failure{Kind: "cancelled", Message: err.Error()}})
+				return
+			}
 			if err != nil {
 				reply(map[string]any{"id": asked.ID, "error": told(adapter, err)})
 				return
@@ -97,7 +122,7 @@ func Serve[C any](adapter Adapter[C]) {
 	}
 }
 
-func done[C any](adapter Adapter[C], clients *sync.Map, asked request) (any, error) {
+func done[C any](ctx context.Context, adapter Adapter[C], clients *sync.Map, asked request) (any, error) {
 	if asked.Do == "open" {
 		client, err := adapter.Open(asked.Settings)
 		clients.Store(asked.Client, client)
@@ -113,6 +138,9 @@ func done[C any](adapter Adapter[C], clients *sync.Map, asked request) (any, err
 		return nil, adapter.Close(client)
 	}
 	read := func(arguments any) error { return json.Unmarshal(asked.Arguments, arguments) }
+	if operation, takesContext := adapter.InContext[asked.Operation]; takesContext {
+		return operation(ctx, client, read)
+	}
 	return adapter.Operations[asked.Operation](client, read)
 }
 

@@ -1,16 +1,21 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.InterruptedIOException;
 import java.io.PrintStream;
 import java.lang.reflect.RecordComponent;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.net.SocketTimeoutException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -29,7 +34,7 @@ public final class PetstoreAdapter<C> {
   /** What a client needs; the timeout is in seconds, and ca is the file of a certificate authority or null. */
   public record Settings(String url, String apiKey, double timeout, String ca) {}
 
-  /** What an error means: kind is status, transport, timeout, protocol, argument or other. */
+  /** What an error means: kind is status, transport, timeout, protocol, argument, cancelled or other. */
   public record Failure(String kind, Integer status) {
     public static Failure status(int status) {
       return new Failure("status", status);
@@ -71,8 +76,10 @@ public final class PetstoreAdapter<C> {
   private final Opening<C> opening;
   private final Map<String, Operation<C>> operations = new LinkedHashMap<>();
   private final Map<String, C> clients = new ConcurrentHashMap<>();
+  private final Map<Object, Call> running = new ConcurrentHashMap<>();
   private Closing<C> closing = client -> {};
   private Reading reading = error -> null;
+  private boolean cancels;
   private PrintStream replies;
 
   public PetstoreAdapter(Opening<C> opening) {
@@ -94,6 +101,16 @@ public final class PetstoreAdapter<C> {
     return this;
   }
 
+  /**
+   * Lets the check cancel calls: it interrupts the thread that makes the call, and cancels the CompletionStage that the
+   * function returned. The call then throws an InterruptedException or one of its kind, or it throws another exception
+   * and leaves the thread interrupted.
+   */
+  public PetstoreAdapter<C> cancels() {
+    cancels = true;
+    return this;
+  }
+
   /** Replies to requests until standard input ends. Then the program ends, unless a client keeps it alive. */
   public void serve() throws IOException {
     replies = System.out;
@@ -109,23 +126,57 @@ public final class PetstoreAdapter<C> {
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       Map<String, Object> request = object(new Json(line).read());
-      threads.execute(() -> take(request));
+      Call call = new Call();
+      if ("call".equals(request.get("do"))) {
+        running.put(request.get("id"), call);
+      }
+      threads.execute(() -> take(request, call));
     }
   }
 
-  private void take(Map<String, Object> request) {
+  /** A call that the check may cancel, before it begins too. Its thread serves other requests when it is over. */
+  private static final class Call {
+    private Thread thread;
+    private volatile boolean isCancelled;
+
+    synchronized void begin() throws InterruptedException {
+      if (isCancelled) {
+        throw new InterruptedException("cancelled before it began");
+      }
+      thread = Thread.currentThread();
+    }
+
+    synchronized void cancel() {
+      isCancelled = true;
+      if (thread != null) {
+        thread.interrupt();
+      }
+    }
+
+    synchronized void end() {
+      thread = null;
+      Thread.interrupted();
+    }
+  }
+
+  private void take(Map<String, Object> request, Call call) {
     Map<String, Object> reply = new LinkedHashMap<>();
     if (request.containsKey("hello")) {
       reply.put("hello", 1);
       reply.put("operations", List.copyOf(operations.keySet()));
       reply.put("concurrent", true);
+      reply.put("cancel", cancels);
       reply.put("name", "Java " + System.getProperty("java.version"));
     } else {
       reply.put("id", request.get("id"));
       try {
+        call.begin();
         reply.put("ok", waited(done(request)));
       } catch (Throwable error) {
-        reply.put("error", told(error));
+        reply.put("error", told(error, call));
+      } finally {
+        call.end();
+        running.remove(request.get("id"), call);
       }
     }
     StringBuilder text = new StringBuilder();
@@ -152,6 +203,13 @@ public final class PetstoreAdapter<C> {
         closing.close(clients.remove(client));
         return null;
       }
+      case "cancel" -> {
+        Call call = running.get(request.get("call"));
+        if (call != null) {
+          call.cancel();
+        }
+        return null;
+      }
       default -> {
         Arguments arguments = new Arguments(object(request.get("arguments")));
         return operations.get((String) request.get("operation")).call(clients.get(client), arguments);
@@ -160,15 +218,25 @@ public final class PetstoreAdapter<C> {
   }
 
   private static Object waited(Object result) throws Exception {
-    return result instanceof CompletionStage<?> later ? later.toCompletableFuture().get() : result;
+    if (!(result instanceof CompletionStage<?> stage)) {
+      return result;
+    }
+    CompletableFuture<?> later = stage.toCompletableFuture();
+    try {
+      return later.get();
+    } catch (InterruptedException interrupted) {
+      later.cancel(true);
+      throw interrupted;
+    }
   }
 
-  private Map<String, Object> told(Throwable error) {
+  private Map<String, Object> told(Throwable error, Call call) {
     Throwable own = error;
     while ((own instanceof CompletionException || own instanceof ExecutionException) && own.getCause() != null) {
       own = own.getCause();
     }
-    Failure failure = reading.read(own);
+    boolean tellsInterrupt = isOfInterrupt(own) || Thread.currentThread().isInterrupted();
+    Failure failure = call.isCancelled && tellsInterrupt ? Failure.of("cancelled") : reading.read(own);
     if (failure == null) {
       failure = Failure.of(kind(own));
     }
@@ -180,6 +248,15 @@ public final class PetstoreAdapter<C> {
     told.put("message", String.valueOf(own.getMessage()));
     told.put("type", own.getClass().getSimpleName());
     return told;
+  }
+
+  private static boolean isOfInterrupt(Throwable error) {
+    // A timeout of a socket is an InterruptedIOException too.
+    boolean isOfRead = error instanceof InterruptedIOException && !(error instanceof SocketTimeoutException);
+    return isOfRead
+        || error instanceof InterruptedException
+        || error instanceof CancellationException
+        || error instanceof ClosedByInterruptException;
   }
 
   private static String kind(Throwable error) {

@@ -62,6 +62,8 @@ JAVA = {
     "PostFollowed": "followed as a read",
     "ThreadKept": "process kept alive",
     "ConnectionsKept": "connections open",
+    "PermitKept": "endless wait",
+    "InterruptLost": "exception swallowed",
 }
 GO = {
     "bodyOfErrors": "connections open",
@@ -74,14 +76,15 @@ GO = {
     "nullIsPet": "broken body accepted",
     "keyLogged": "key in the output",
     "panics": "process ended",
+    "slotLost": "endless wait",
 }
 # undici closes the connection for an interim response 100, so fetch fails too. No client can help it.
 INTERIM = ("--ignore", "interim response not skipped")
 BUGGY = {"node": NODE, "java": JAVA, "go": GO}
 CORRECT = {
     "node": ["FetchPets", "UndiciPets", "PoolPets", "HttpPets", "UnpooledPets", "AxiosPets", "GotPets", "RetryingPets"],
-    "java": ["Asynchronous", "Blocking", "UrlConnection"],
-    "go": ["plain", "unpooled", "retriesReads"],
+    "java": ["Asynchronous", "Blocking", "UrlConnection", "Interruptible"],
+    "go": ["plain", "unpooled", "retriesReads", "slots"],
 }
 
 

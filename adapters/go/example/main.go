@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -11,8 +12,8 @@ func main() {
 			timeout := time.Duration(settings.Timeout * float64(time.Second))
 			return NewShop(settings.URL, settings.APIKey, timeout), nil
 		},
-		Operations: map[string]func(*Shop, func(any) error) (any, error){
-			"listPets": func(shop *Shop, read func(any) error) (any, error) {
+		InContext: map[string]func(context.Context, *Shop, func(any) error) (any, error){
+			"listPets": func(ctx context.Context, shop *Shop, read func(any) error) (any, error) {
 				var given struct {
 					Limit  *int64
 					Status string
@@ -20,21 +21,21 @@ func main() {
 				if err := read(&given); err != nil {
 					return nil, err
 				}
-				return shop.List(given.Limit, given.Status)
+				return shop.List(ctx, given.Limit, given.Status)
 			},
-			"createPet": func(shop *Shop, read func(any) error) (any, error) {
+			"createPet": func(ctx context.Context, shop *Shop, read func(any) error) (any, error) {
 				var pet NewPet
 				if err := read(&pet); err != nil {
 					return nil, err
 				}
-				return shop.Create(pet)
+				return shop.Create(ctx, pet)
 			},
-			"getPet": func(shop *Shop, read func(any) error) (any, error) {
+			"getPet": func(ctx context.Context, shop *Shop, read func(any) error) (any, error) {
 				var given struct{ PetID int64 }
 				if err := read(&given); err != nil {
 					return nil, err
 				}
-				return shop.Get(given.PetID)
+				return shop.Get(ctx, given.PetID)
 			},
 		},
 		Close: func(shop *Shop) error { shop.Close(); return nil },

@@ -3,6 +3,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func NewShop(url, key string, timeout time.Duration) *Shop {
 	return &Shop{url, key, &http.Client{Timeout: timeout, Transport: transport, CheckRedirect: stay}}
 }
 
-func (shop *Shop) List(limit *int64, status string) ([]Pet, error) {
+func (shop *Shop) List(ctx context.Context, limit *int64, status string) ([]Pet, error) {
 	query := url.Values{}
 	if limit != nil {
 		query.Set("limit", strconv.FormatInt(*limit, 10))
@@ -64,22 +65,22 @@ func (shop *Shop) List(limit *int64, status string) ([]Pet, error) {
 		path += "?" + query.Encode()
 	}
 	pets := []Pet{}
-	err := shop.ask("GET", path, nil, http.StatusOK, &pets)
+	err := shop.ask(ctx, "GET", path, nil, http.StatusOK, &pets)
 	return pets, err
 }
 
-func (shop *Shop) Create(pet NewPet) (*Pet, error) {
-	return shop.one("POST", "/pets", pet, http.StatusCreated)
+func (shop *Shop) Create(ctx context.Context, pet NewPet) (*Pet, error) {
+	return shop.one(ctx, "POST", "/pets", pet, http.StatusCreated)
 }
 
-func (shop *Shop) Get(id int64) (*Pet, error) {
-	return shop.one("GET", fmt.Sprintf("/pets/%d", id), nil, http.StatusOK)
+func (shop *Shop) Get(ctx context.Context, id int64) (*Pet, error) {
+	return shop.one(ctx, "GET", fmt.Sprintf("/pets/%d", id), nil, http.StatusOK)
 }
 
 // one returns an animal. Go reads null, and an object of any kind, as an animal without an id and a name.
-func (shop *Shop) one(method, path string, given any, success int) (*Pet, error) {
+func (shop *Shop) one(ctx context.Context, method, path string, given any, success int) (*Pet, error) {
 	pet := &Pet{}
-	if err := shop.ask(method, path, given, success, pet); err != nil {
+	if err := shop.ask(ctx, method, path, given, success, pet); err != nil {
 		return nil, err
 	}
 	if *pet == (Pet{}) {
@@ -90,7 +91,7 @@ func (shop *Shop) one(method, path string, given any, success int) (*Pet, error)
 
 func (shop *Shop) Close() { shop.http.CloseIdleConnections() }
 
-func (shop *Shop) ask(method, path string, given any, success int, result any) error {
+func (shop *Shop) ask(ctx context.Context, method, path string, given any, success int, result any) error {
 	var body io.Reader
 	if given != nil {
 		text, err := json.Marshal(given)
@@ -99,7 +100,7 @@ func (shop *Shop) ask(method, path string, given any, success int, result any) e
 		}
 		body = bytes.NewReader(text)
 	}
-	request, err := http.NewRequest(method, shop.url+path, body)
+	request, err := http.NewRequestWithContext(ctx, method, shop.url+path, body)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ public class Adapter {
                 error instanceof ShopClient.StatusException refused
                     ? PetstoreAdapter.Failure.status(refused.status)
                     : null)
+        .cancels()
         .serve();
   }
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +17,9 @@ import (
 
 // Client is what the adapter calls. A client with a bug replaces one method of a correct one.
 type Client interface {
-	List(limit *int64, status string) (any, error)
-	Create(pet NewPet) (any, error)
-	Get(id int64) (any, error)
+	List(ctx context.Context, limit *int64, status string) (any, error)
+	Create(ctx context.Context, pet NewPet) (any, error)
+	Get(ctx context.Context, id int64) (any, error)
 	Close()
 }
 
@@ -26,11 +27,13 @@ type Client interface {
 
 type Plain struct{ *Shop }
 
-func (client Plain) List(limit *int64, status string) (any, error) {
-	return client.Shop.List(limit, status)
+func (client Plain) List(ctx context.Context, limit *int64, status string) (any, error) {
+	return client.Shop.List(ctx, limit, status)
 }
-func (client Plain) Create(pet NewPet) (any, error) { return client.Shop.Create(pet) }
-func (client Plain) Get(id int64) (any, error)      { return client.Shop.Get(id) }
+func (client Plain) Create(ctx context.Context, pet NewPet) (any, error) {
+	return client.Shop.Create(ctx, pet)
+}
+func (client Plain) Get(ctx context.Context, id int64) (any, error) { return client.Shop.Get(ctx, id) }
 
 // Altered changes what a client sends and receives.
 type Altered struct {
@@ -68,6 +71,17 @@ func closed(response *http.Response) {
 	response.Body.Close()
 }
 
+func decoded(response *http.Response) (any, error) {
+	pet := Pet{}
+	if err := json.NewDecoder(response.Body).Decode(&pet); err != nil {
+		return nil, &ReadError{err}
+	}
+	if pet == (Pet{}) {
+		return nil, ErrNoAnimal
+	}
+	return pet, nil
+}
+
 func unpooled(client Plain) Client {
 	client.http.Transport.(*http.Transport).DisableKeepAlives = true
 	return client
@@ -83,13 +97,44 @@ var retriesReads = with(func(send func(*http.Request) (*http.Response, error), r
 	return send(again(request))
 })
 
+// slots sends at most eight requests at once. A cancelled call gives its slot back.
+type slots struct {
+	Plain
+	free chan struct{}
+}
+
+func withSlots(client Plain) slots { return slots{client, make(chan struct{}, 8)} }
+
+func (client slots) List(ctx context.Context, limit *int64, status string) (any, error) {
+	select {
+	case client.free <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-client.free }()
+	return client.Plain.List(ctx, limit, status)
+}
+
 // Clients with reported bugs
+
+// Does not give its slot back if the context is cancelled (ClickHouse/clickhouse-go#1759).
+type slotLost struct{ slots }
+
+func (client slotLost) List(ctx context.Context, limit *int64, status string) (any, error) {
+	client.free <- struct{}{}
+	pets, err := client.Plain.List(ctx, limit, status)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	<-client.free
+	return pets, err
+}
 
 // Leaves the body of a refused request open (InfluxCommunity/influxdb3-go#102).
 type bodyOfErrors struct{ Plain }
 
-func (client bodyOfErrors) Get(id int64) (any, error) {
-	request, _ := http.NewRequest("GET", fmt.Sprintf("%s/pets/%d", client.url, id), nil)
+func (client bodyOfErrors) Get(ctx context.Context, id int64) (any, error) {
+	request, _ := http.NewRequestWithContext(ctx, "GET", fmt.Sprintf("%s/pets/%d", client.url, id), nil)
 	request.Header.Set("Authorization", "Bearer "+client.key)
 	response, err := client.http.Do(request)
 	if err != nil {
@@ -99,11 +144,7 @@ func (client bodyOfErrors) Get(id int64) (any, error) {
 		return nil, &StatusError{response.StatusCode}
 	}
 	defer response.Body.Close()
-	pet := Pet{}
-	if err := json.NewDecoder(response.Body).Decode(&pet); err != nil {
-		return nil, &ReadError{err}
-	}
-	return pet, nil
+	return decoded(response)
 }
 
 // Sends every request again if the connection ends (openshift-online/ocm-sdk-go#1030).
@@ -149,8 +190,8 @@ func noTimeout(client Plain) Client {
 // Reads numbers as float64 (typesense/typesense-go#114).
 type floats struct{ Plain }
 
-func (client floats) Get(id int64) (any, error) {
-	pet, err := client.Shop.Get(id)
+func (client floats) Get(ctx context.Context, id int64) (any, error) {
+	pet, err := client.Shop.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -163,9 +204,9 @@ func (client floats) Get(id int64) (any, error) {
 // Closes no body of a response (jomei/notionapi#66). A body that is not read to its end keeps its connection.
 type bodies struct{ Plain }
 
-func (client bodies) Create(given NewPet) (any, error) {
+func (client bodies) Create(ctx context.Context, given NewPet) (any, error) {
 	text, _ := json.Marshal(given)
-	request, _ := http.NewRequest("POST", client.url+"/pets", bytes.NewReader(text))
+	request, _ := http.NewRequestWithContext(ctx, "POST", client.url+"/pets", bytes.NewReader(text))
 	request.Header = http.Header{"Authorization": {"Bearer " + client.key}, "Content-Type": {"application/json"}}
 	response, err := client.http.Do(request)
 	if err != nil {
@@ -174,18 +215,14 @@ func (client bodies) Create(given NewPet) (any, error) {
 	if response.StatusCode != 201 {
 		return nil, &StatusError{response.StatusCode}
 	}
-	pet := Pet{}
-	if err := json.NewDecoder(response.Body).Decode(&pet); err != nil {
-		return nil, &ReadError{err}
-	}
-	return pet, nil
+	return decoded(response)
 }
 
 // Takes null for an animal without a name. The machine found this bug in the first example of the kit.
 type nullIsPet struct{ Plain }
 
-func (client nullIsPet) Get(id int64) (any, error) {
-	pet, err := client.Shop.Get(id)
+func (client nullIsPet) Get(ctx context.Context, id int64) (any, error) {
+	pet, err := client.Shop.Get(ctx, id)
 	if err == ErrNoAnimal {
 		return Pet{}, nil
 	}
@@ -195,8 +232,8 @@ func (client nullIsPet) Get(id int64) (any, error) {
 // Logs a failed request with its token (josuebrunel/ezauth#89).
 type keyLogged struct{ Plain }
 
-func (client keyLogged) Create(pet NewPet) (any, error) {
-	created, err := client.Shop.Create(pet)
+func (client keyLogged) Create(ctx context.Context, pet NewPet) (any, error) {
+	created, err := client.Shop.Create(ctx, pet)
 	if err != nil {
 		log.Printf("create failed: %v, headers: %v", err, http.Header{"Authorization": {"Bearer " + client.key}})
 	}
@@ -206,8 +243,8 @@ func (client keyLogged) Create(pet NewPet) (any, error) {
 // Uses a response that is nil after a lost connection (gotsunami/mangopay2-go-sdk#4).
 type panics struct{ Plain }
 
-func (client panics) Create(pet NewPet) (any, error) {
-	created, err := client.Shop.Create(pet)
+func (client panics) Create(ctx context.Context, pet NewPet) (any, error) {
+	created, err := client.Shop.Create(ctx, pet)
 	if err != nil {
 		var refused *StatusError
 		errors.As(err, &refused)
@@ -220,6 +257,8 @@ var makers = map[string]func(Plain) Client{
 	"plain":         func(client Plain) Client { return client },
 	"unpooled":      unpooled,
 	"retriesReads":  retriesReads,
+	"slots":         func(client Plain) Client { return withSlots(client) },
+	"slotLost":      func(client Plain) Client { return slotLost{withSlots(client)} },
 	"bodyOfErrors":  func(client Plain) Client { return bodyOfErrors{client} },
 	"retriesEOF":    retriesEOF,
 	"retriesStatus": retriesStatus,
@@ -239,24 +278,24 @@ func main() {
 			timeout := time.Duration(settings.Timeout * float64(time.Second))
 			return makers[os.Args[1]](Plain{NewShop(settings.URL, settings.APIKey, timeout)}), nil
 		},
-		Operations: map[string]func(Client, func(any) error) (any, error){
-			"listPets": func(client Client, read reader) (any, error) {
+		InContext: map[string]func(context.Context, Client, func(any) error) (any, error){
+			"listPets": func(ctx context.Context, client Client, read reader) (any, error) {
 				var given struct {
 					Limit  *int64
 					Status string
 				}
 				read(&given)
-				return client.List(given.Limit, given.Status)
+				return client.List(ctx, given.Limit, given.Status)
 			},
-			"createPet": func(client Client, read reader) (any, error) {
+			"createPet": func(ctx context.Context, client Client, read reader) (any, error) {
 				var pet NewPet
 				read(&pet)
-				return client.Create(pet)
+				return client.Create(ctx, pet)
 			},
-			"getPet": func(client Client, read reader) (any, error) {
+			"getPet": func(ctx context.Context, client Client, read reader) (any, error) {
 				var given struct{ PetID int64 }
 				read(&given)
-				return client.Get(given.PetID)
+				return client.Get(ctx, given.PetID)
 			},
 		},
 		Close: func(client Client) error { client.Close(); return nil },

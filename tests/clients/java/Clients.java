@@ -12,8 +12,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /** Clients in Java: the adapter makes the one whose name is its argument. ShopClient is the example of the kit. */
@@ -37,6 +39,7 @@ public final class Clients {
                 error instanceof ShopClient.StatusException refused
                     ? PetstoreAdapter.Failure.status(refused.status)
                     : null)
+        .cancels()
         .serve();
   }
 
@@ -116,7 +119,78 @@ public final class Clients {
     }
   }
 
+  /** Sends at most eight requests at once. An interrupted call gives its permit back, and leaves the thread interrupted. */
+  public static class Interruptible extends Asynchronous {
+    protected final Semaphore permits = new Semaphore(8);
+
+    public Interruptible(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected CompletableFuture<Object> send(HttpRequest.Builder request, int success) {
+      try {
+        permits.acquire();
+        try {
+          return CompletableFuture.completedFuture(super.send(request, success).get());
+        } finally {
+          permits.release();
+        }
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+        throw new CompletionException(new IOException("interrupted", interrupted));
+      } catch (ExecutionException failed) {
+        throw new CompletionException(failed.getCause());
+      }
+    }
+  }
+
   // Clients with reported bugs
+
+  /** Does not give a permit back if the thread is interrupted (apache/ratis#1241). */
+  public static class PermitKept extends Interruptible {
+    public PermitKept(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected CompletableFuture<Object> send(HttpRequest.Builder request, int success) {
+      CompletableFuture<Object> later = http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+          .orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS)
+          .thenApply(response -> read(response, success));
+      try {
+        permits.acquire();
+        Object result = later.get();
+        permits.release();
+        return CompletableFuture.completedFuture(result);
+      } catch (ExecutionException failed) {
+        permits.release();
+        throw new CompletionException(failed.getCause());
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+        throw new CompletionException(interrupted);
+      }
+    }
+  }
+
+  /** Wraps an interrupt, and does not leave the thread interrupted (langchain4j/langchain4j#6361). */
+  public static class InterruptLost extends Interruptible {
+    public InterruptLost(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected CompletableFuture<Object> send(HttpRequest.Builder request, int success) {
+      try {
+        return super.send(request, success);
+      } catch (CompletionException failed) {
+        if (Thread.interrupted()) {
+          throw new RuntimeException("failed to send", failed.getCause());
+        }
+        throw failed;
+      }
+    }
+  }
 
   /** Sends a create again if its response is lost, as the JDK does by itself (com-lihaoyi/requests-scala#6). */
   public static class PostRepeated extends UrlConnection {
