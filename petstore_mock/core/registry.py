@@ -163,10 +163,11 @@ class Worlds:
         if world is self.default:
             words = "expected a world at /w/NAME; got the default world, which lasts as long as the stub"
             raise ProblemError(words, 409)
+        name = world.name or ""
         with self.lock:
-            if self.named.get(world.name or "") is world:
-                self.host.remember(f"/w/{world.name}", world.name)
-                del self.named[world.name or ""]
+            if self.named.get(name) is world:
+                self.host.remember(f"/w/{name}", name)
+                del self.named[name]
                 world.close()
                 world.drop()
 
@@ -270,7 +271,9 @@ class Worlds:
     def world_of(self, request: ApiRequest) -> tuple[World, ApiRequest]:
         """Return the world that responds to a request, and the request as that world sees it."""
         world, routed = self.resolve(request)
-        return (self.current if isinstance(world, Lost) else world), routed
+        if isinstance(world, Lost):
+            return self.current, routed
+        return world, routed
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the body limit in bytes (gap body_limit), or 0 for a refused head. This does not count the request."""

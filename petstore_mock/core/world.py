@@ -304,9 +304,10 @@ class World:
 
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
-        if key.revoked or key.expires is None or self.store.now() < key.expires:
-            return key.revoked
-        return "expired_key"
+        has_expired = key.expires is not None and self.store.now() >= key.expires
+        if has_expired and not key.revoked:
+            return "expired_key"
+        return key.revoked
 
     def refused_key(self, request: ApiRequest) -> str:
         """Return the condition that refuses the key of a request; empty if the key is valid."""

@@ -120,7 +120,9 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     def violations(query: JsonObject) -> Sequence[Violation]:
         target = f"{BASE_PATH}{_LISTS.path}?{urlencode(query, doseq=True)}"
         refusal = rules.route(_LISTS.method, target).refusal
-        return () if refusal is None else refusal.violations
+        if refusal is None:
+            return ()
+        return refusal.violations
 
     return _breaking(InvalidListQuery, _with_one(valid, wrong, texts), violations)
 

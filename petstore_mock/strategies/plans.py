@@ -56,7 +56,7 @@ def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
     chosen = VARIED if vary is None else vary
     others: list[tuple[str, str]] = []
     for name in dict.fromkeys(chosen):
-        others += [(name, alternative) for alternative in others_of(one_of(name, GAPS, "gap"))]
+        others += product([name], others_of(one_of(name, GAPS, "gap")))
     if not others:
         return st.just(Behaviour())
     # A unique list of sampled_from() draws from the remaining items: removing one would change all later items, and

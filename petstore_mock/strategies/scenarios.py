@@ -263,11 +263,11 @@ def scenarios(
 
 def _kinds_of_blocks(blocks: Blocks, faults: Collection[Fault], steps: Collection[str]) -> list[SearchStrategy[Block]]:
     """Return a strategy for each kind of block, the simplest first. A frequent kind stands there several times."""
-    plain: list[Block] = [(ask,) for ask in blocks.plain]
+    plain: list[Block] = [*zip(blocks.plain, strict=True)]
     calls = [st.builds(Call, st.just(row.name), blocks.arguments(row)) for row in blocks.rows]
     kinds_of_blocks = [st.just(plain[0]), *[st.sampled_from(plain)] * 3]
     kinds_of_blocks += [st.tuples(st.one_of(*calls))] * 6
-    kinds_of_blocks += [st.sampled_from(kind) for kind in blocks.others() if kind]
+    kinds_of_blocks += map(st.sampled_from, filter(None, blocks.others()))
     if faults:
         kinds_of_blocks += [planned_faults(faults, blocks.rows).map(met)] * 4
     kinds_of_blocks += [st.just((Act("own", {"step": name}),)) for name in steps] * 4

@@ -235,4 +235,6 @@ def wrong_values(schema: Schema) -> SearchStrategy[Json]:
     near = _ROWS[kind_of(schema).name].near
     # json_values() alone rarely draws a given type.
     drawn = _OF_EACH_TYPE | json_values()
-    return drawn if near is None else drawn | near(schema)
+    if near is None:
+        return drawn
+    return drawn | near(schema)
