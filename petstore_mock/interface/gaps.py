@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from json import dumps, loads
@@ -37,6 +36,7 @@ from petstore_mock.interface.table import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from random import Random
 
@@ -97,12 +97,6 @@ class Gap:
         return next(iter(self.alternatives))
 
 
-# The rows of one step, by the name of the gap. A row has the values of ``Gap`` from ``quoted`` on.
-_Rows: TypeAlias = Mapping[str, tuple[Any, ...]]
-_NO_FIELD: Final = ("", "", ())
-_OF_PARAMETERS: Final = ("", "parameter")
-
-
 # Gaps that decide which requests the service accepts. A function for an invalid parameter receives its text and
 # schema; for a repeated one, only its texts. It returns a replacement, "" to ignore the parameter, or None to refuse.
 
@@ -129,8 +123,10 @@ def _unmatched(text: str, _rules: Schema) -> str:
     return text or "no-such-status"
 
 
-_ACCEPTED: Final[_Rows] = {
-    "invalid_limit": (
+_ACCEPTED: Final = (
+    Gap(
+        "validate",
+        "invalid_limit",
         "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that the service accepts a limit outside 1 to 100, or that it refuses such a limit",
         {
@@ -140,9 +136,11 @@ _ACCEPTED: Final[_Rows] = {
             ),
             "ignore": Choice("Lists as if the request had no limit.", _ignored),
         },
-        *_OF_PARAMETERS,
+        decides="parameter",
     ),
-    "invalid_status_filter": (
+    Gap(
+        "validate",
+        "invalid_status_filter",
         "§7: Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that the service refuses an unknown status, or that it returns an empty list",
         {
@@ -150,14 +148,18 @@ _ACCEPTED: Final[_Rows] = {
             "empty": Choice("Returns an empty list.", _unmatched),
             "ignore": Choice("Lists animals of every status.", _ignored),
         },
-        *_OF_PARAMETERS,
+        decides="parameter",
     ),
-    "unknown_query": (
+    Gap(
+        "validate",
+        "unknown_query",
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "that the service ignores unknown query parameters, or that it refuses them",
         {"reject": Choice("Responds with 400.", True), "ignore": Choice("Ignores the parameter.", False)},
     ),
-    "repeated_query": (
+    Gap(
+        "validate",
+        "repeated_query",
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "which value of a repeated parameter the service uses",
         {
@@ -166,7 +168,9 @@ _ACCEPTED: Final[_Rows] = {
             "last": Choice("Uses the last value.", itemgetter(-1)),
         },
     ),
-    "unknown_body_field": (
+    Gap(
+        "validate",
+        "unknown_body_field",
         "§4.2: 400: the request body contains invalid values; it is not shown whether an unknown field is invalid.",
         "that the service accepts an unknown field, or that it stores the field",
         {
@@ -174,16 +178,21 @@ _ACCEPTED: Final[_Rows] = {
             "ignore": Choice("Ignores the field and does not store it.", False),
         },
     ),
-    "null_status": (
+    Gap(
+        "validate",
+        "null_status",
         "§2: status is PetStatus and not required; the interface does not say whether null means no status.",
         "that the service treats null like a missing status",
         {
             "reject": Choice("Responds with 400.", True),
             "as_omitted": Choice("Treats null like a missing status.", False),
         },
-        *("", "null", ("null",)),
+        decides="null",
+        texts=("null",),
     ),
-    "integral_float": (
+    Gap(
+        "validate",
+        "integral_float",
         "§2: categoryId is an integer; the interface does not say whether 1.0 or 1e2 is an integer.",
         "that the service accepts a number like 1.0 or 1e2 as an integer",
         {
@@ -191,12 +200,16 @@ _ACCEPTED: Final[_Rows] = {
             "accept": Choice("Reads 1.0 and 1e2 as integers.", False),
         },
     ),
-    "duplicate_member": (
+    Gap(
+        "validate",
+        "duplicate_member",
         "§1: Bodies are JSON; the interface does not say which of two members with the same name counts (RFC 8259 §4).",
         "which of two members with the same name the service uses",
         {"reject": Choice("Responds with 400.", True), "last": Choice("Uses the last member of that name.", False)},
     ),
-    "name_rule": (
+    Gap(
+        "validate",
+        "name_rule",
         "§2: Length or character limits on name: not shown.",
         "that the service accepts an empty or a very long name",
         {
@@ -204,27 +217,37 @@ _ACCEPTED: Final[_Rows] = {
             "non_empty": Choice("Responds with 400 to an empty name.", {"minLength": 1}),
             "max_255": Choice("Responds with 400 to a name of more than 255 characters.", {"maxLength": 255}),
         },  # keywords of JSON Schema
-        *("name", "values", ('""', '"{long label}"')),
+        field="name",
+        decides="values",
+        texts=('""', '"{long label}"'),
     ),
-    "category_rule": (
+    Gap(
+        "validate",
+        "category_rule",
         "§2: Fields of the category record: not shown; the interface does not say which identifiers exist.",
         "that the service accepts every category id",
         {
             "any": Choice("Accepts every category id.", None),
             "positive": Choice("Responds with 400 to a category id below 1.", {"exclusiveMinimum": 0}),
         },
-        *("categoryId", "values", ("0",)),
+        field="categoryId",
+        decides="values",
+        texts=("0",),
     ),
-    "malformed_pet_id": (
+    Gap(
+        "validate",
+        "malformed_pet_id",
         "§4.3: petId is an int64; the response to an identifier that is not an int64 is not shown.",
         "a certain status (404 or 400) for an identifier that is not an int64",
         {
             "not_found": Choice("Responds with 404.", "malformed_path"),
             "bad_request": Choice("Responds with 400.", "invalid_path"),
         },
-        *_OF_PARAMETERS,
+        decides="parameter",
     ),
-    "media_type": (
+    Gap(
+        "validate",
+        "media_type",
         "§4.2: Request body (required, application/json); the response to another media type is not shown.",
         "that the service accepts a wrong or missing Content-Type",
         {
@@ -233,7 +256,9 @@ _ACCEPTED: Final[_Rows] = {
             "accept": Choice("Reads the body as JSON.", None),
         },
     ),
-    "body_limit": (
+    Gap(
+        "validate",
+        "body_limit",
         "§8: Size limits of request bodies: not shown.",
         "that the service reads a body of any size",
         {
@@ -241,7 +266,9 @@ _ACCEPTED: Final[_Rows] = {
             "none": Choice("Reads a body of any size.", None),
         },
     ),
-    "unknown_route": (
+    Gap(
+        "validate",
+        "unknown_route",
         "§4.4: A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
         "a certain response to a path that the interface does not show",
         {
@@ -249,7 +276,7 @@ _ACCEPTED: Final[_Rows] = {
             "not_implemented": Choice("Responds with 501.", "unknown_path_501"),
         },
     ),
-}
+)
 
 
 # Gaps of the content of responses. A function of ``list_order`` receives the ids in ascending order, the number of
@@ -343,8 +370,10 @@ def _with_more_fields(body: bytes) -> bytes:
     return encode_json(more)
 
 
-_SAID: Final[_Rows] = {
-    "status_when_omitted": (
+_SAID: Final = (
+    Gap(
+        "content",
+        "status_when_omitted",
         "§3: The status given to a new animal when status is omitted: not shown.",
         "that an animal has a status, or a certain status, if the client sent none",
         {
@@ -353,9 +382,12 @@ _SAID: Final[_Rows] = {
             "pending": Choice("Stores the animal as pending.", "pending"),
             "sold": Choice("Stores the animal as sold.", "sold"),
         },
-        *("status", "omitted"),
+        field="status",
+        decides="omitted",
     ),
-    "list_order": (
+    Gap(
+        "content",
+        "list_order",
         "§4.1: Pagination controls beyond limit: not shown; the order of the list is not shown either.",
         "that a list has an order, or that every list begins with the same animals",
         {
@@ -368,7 +400,9 @@ _SAID: Final[_Rows] = {
             "arbitrary": Choice("Lists in another order in each response.", _in_any_order),
         },
     ),
-    "page_fill": (
+    Gap(
+        "content",
+        "page_fill",
         "§4.1: limit is the maximum number of animals to return; it is not shown whether a page is full.",
         "that a list shorter than limit contains every matching animal",
         {
@@ -376,7 +410,9 @@ _SAID: Final[_Rows] = {
             "short": Choice("Returns at most half as many animals as limit, although more match.", _half),
         },
     ),
-    "id_assignment": (
+    Gap(
+        "content",
+        "id_assignment",
         "§2: id is a unique int64 that the service assigns on creation; the interface does not show how.",
         "that ids grow, are consecutive, or fit into a double",
         {
@@ -386,7 +422,9 @@ _SAID: Final[_Rows] = {
             "beyond_2_53": Choice("Counts up from beyond 2^53, which a double can't hold.", _large_id),
         },
     ),
-    "error_codes": (
+    Gap(
+        "content",
+        "error_codes",
         "§7: The set of possible values of code: not shown.",
         "a certain value of code: the interface shows only the HTTP status",
         {
@@ -395,7 +433,9 @@ _SAID: Final[_Rows] = {
             "numeric_strings": Choice("Uses the status and two digits, such as 40401, as text.", _numeric_code),
         },
     ),
-    "extra_response_fields": (
+    Gap(
+        "content",
+        "extra_response_fields",
         "§2: Pet and Error list their fields; the interface does not say that responses have no other fields.",
         "that a response has no other fields",
         {
@@ -403,7 +443,9 @@ _SAID: Final[_Rows] = {
             "present": Choice("Sends the further fields tags and _meta.", _with_more_fields),
         },
     ),
-    "after_removal": (
+    Gap(
+        "content",
+        "after_removal",
         "§4.3: getPet's scheduled removal date is 5 December 2030; its responses from that date on are not shown.",
         "that a deprecated operation works from its removal date on, or how it fails",
         {
@@ -411,9 +453,9 @@ _SAID: Final[_Rows] = {
             "not_found": Choice("Responds with 404 from the removal date of an operation on.", "operation_removed_404"),
             "still_served": Choice("Responds as before.", None),
         },
-        *(*_NO_FIELD, True),
+        refuses_later=True,
     ),
-}
+)
 
 
 # Gaps of the form of responses.
@@ -502,8 +544,11 @@ def _no_fields(_: object) -> ResponseFields:
     return ()
 
 
-_LOOKS: Final[_Rows] = {
-    "json_style": (  # a function rewrites a body; None leaves it as it is
+_LOOKS: Final = (
+    # a function rewrites a body; None leaves it as it is
+    Gap(
+        "encode",
+        "json_style",
         "§1: Bodies are JSON; JSON does not prescribe white space, escapes or the order of members (RFC 8259).",
         "a certain layout of JSON: white space, escapes, order of members",
         {
@@ -513,7 +558,9 @@ _LOOKS: Final[_Rows] = {
             "shuffled_members": Choice("Sends the members of an object in changing order.", _with_shuffled_members),
         },
     ),
-    "paging_headers": (
+    Gap(
+        "encode",
+        "paging_headers",
         "§4.1: Any paging metadata in the response: not shown.",
         "that the response to a list shows how many more animals there are",
         {
@@ -526,7 +573,9 @@ _LOOKS: Final[_Rows] = {
             "total_count": Choice("Sends the number of all matching animals in X-Total-Count.", _total),
         },
     ),
-    "location_header": (
+    Gap(
+        "encode",
+        "location_header",
         "§4.2: 201: body is the created Pet; the interface shows no headers.",
         "that the response has a Location header (it may lead to an operation that will be removed)",
         {
@@ -534,7 +583,9 @@ _LOOKS: Final[_Rows] = {
             "present": Choice("Sends the address of the new animal in a Location header.", _location),
         },
     ),
-    "deprecation_headers": (
+    Gap(
+        "encode",
+        "deprecation_headers",
         "§9: Deprecation is signalled per operation; the interface does not show how.",
         "that response headers signal the deprecation",
         {
@@ -542,7 +593,9 @@ _LOOKS: Final[_Rows] = {
             "absent": Choice("Sends no headers about the removal.", _no_fields),
         },
     ),
-    "content_type": (
+    Gap(
+        "encode",
+        "content_type",
         "§1: Bodies are application/json; the interface does not say whether a charset follows.",
         "the exact text of Content-Type",
         {
@@ -550,9 +603,11 @@ _LOOKS: Final[_Rows] = {
             "with_charset": Choice("Sends application/json with a charset.", "application/json; charset=utf-8"),
         },
     ),
-}
-_ON_THE_WIRE: Final[_Rows] = {
-    "answer_framing": (
+)
+_ON_THE_WIRE: Final = (
+    Gap(
+        "wire",
+        "answer_framing",
         "§1: The service is an HTTP API: HTTP frames its messages (RFC 9112 §6).",
         "that a response has a Content-Length header",
         {
@@ -560,7 +615,9 @@ _ON_THE_WIRE: Final[_Rows] = {
             "chunked": Choice("Sends bodies in chunks, without Content-Length.", True),
         },
     ),
-    "header_names": (
+    Gap(
+        "wire",
+        "header_names",
         "§1: The service is an HTTP API: the case of header names has no meaning (RFC 9110 §5.1).",
         "a certain case of header names",
         {
@@ -568,7 +625,9 @@ _ON_THE_WIRE: Final[_Rows] = {
             "lower_case": Choice("Sends header names like content-type.", True),
         },
     ),
-    "connection": (
+    Gap(
+        "wire",
+        "connection",
         "§1: The service is an HTTP API: a server may close a connection after any response (RFC 9112 §9.6).",
         "that a connection stays open",
         {
@@ -576,7 +635,7 @@ _ON_THE_WIRE: Final[_Rows] = {
             "closed_after_answer": Choice("Closes the connection after each response.", True),
         },
     ),
-}
+)
 
 
 # Events: the service changes or refuses something although the client made no mistake.
@@ -599,8 +658,10 @@ def _is_old(uses: int) -> bool:
     return uses > _REQUESTS_BEFORE_ROTATION
 
 
-_EVENTS: Final[_Rows] = {
-    "rate_limit": (
+_EVENTS: Final = (
+    Gap(
+        "event",
+        "rate_limit",
         "§8: Rate limits: not shown.",
         "that the service has no rate limit",
         {
@@ -612,9 +673,12 @@ _EVENTS: Final[_Rows] = {
                 "Responds with 429 to each fifth request, and says until when to wait.", _end_of_wait
             ),
         },
-        *(*_NO_FIELD, True, True),
+        refuses_later=True,
+        makes_wait=True,
     ),
-    "key_rotation": (
+    Gap(
+        "event",
+        "key_rotation",
         "§5: How keys are issued, their lifetime and their rotation: not shown.",
         "that a valid key stays valid",
         {
@@ -622,7 +686,9 @@ _EVENTS: Final[_Rows] = {
             "mid_session": Choice("Revokes a key at its tenth use.", _is_old),
         },
     ),
-    "visibility": (
+    Gap(
+        "event",
+        "visibility",
         "§4: The interface does not say whether other requests find a created animal at once.",
         "that the next request finds a created animal",
         {
@@ -630,24 +696,9 @@ _EVENTS: Final[_Rows] = {
             "delayed": Choice("Hides a new animal from the next request.", 1),
         },
     ),
-}
+)
 
-_STEPS: Mapping[Step, _Rows] = {
-    "validate": _ACCEPTED,
-    "content": _SAID,
-    "encode": _LOOKS,
-    "wire": _ON_THE_WIRE,
-    "event": _EVENTS,
-}
-
-
-def _gaps() -> Iterator[Gap]:
-    for step, rows in _STEPS.items():
-        for name, row in rows.items():
-            yield Gap(step, name, *row)
-
-
-GAPS: Final = by_name(_gaps())
+GAPS: Final = by_name((*_ACCEPTED, *_SAID, *_LOOKS, *_ON_THE_WIRE, *_EVENTS))
 # Gaps that restrict the values of a field. They could refuse values that a test sends on purpose.
 RULES: Final = tuple(gap for gap in GAPS.values() if gap.decides == "values")
 # By field: the gaps about null, and about a field that the client left out.

@@ -154,50 +154,61 @@ PARAMETER_ROWS: Final = """\
             ),
 """
 GAP_ROW: Final = """\
-    "invalid_birthday": (
+    Gap(
+        "validate",
+        "invalid_birthday",
         "§7: Errors for invalid query parameters on listPets (a wrong bornAfter): not shown.",
         "that the service refuses a wrong bornAfter, or that it ignores such a value",
         {
             "reject": Choice("Responds with 400.", _refuse),
             "ignore": Choice("Lists as if the request had no bornAfter.", _ignored),
         },
-        *_OF_PARAMETERS,
+        decides="parameter",
     ),
-    "invalid_sighting": (
+    Gap(
+        "validate",
+        "invalid_sighting",
         "§7: Errors for invalid query parameters on listPets: not shown; nor those for a wrong X-Seen-Since.",
         "that the service refuses a wrong X-Seen-Since, or that it ignores such a value",
         {
             "reject": Choice("Responds with 400.", _refuse),
             "ignore": Choice("Lists as if the request had no X-Seen-Since.", _ignored),
         },
-        *_OF_PARAMETERS,
+        decides="parameter",
     ),
-    "malformed_category": (
+    Gap(
+        "validate",
+        "malformed_category",
         "§4.96: categoryId is an int64; the response to another text in the path is not shown.",
         "a certain status for a categoryId in the path that is not an int64",
         {
             "bad_request": Choice("Responds with 400.", "invalid_path"),
             "not_found": Choice("Responds with 404.", "malformed_path"),
         },
-        *_OF_PARAMETERS,
+        decides="parameter",
     ),
-    "invalid_weight": (
+    Gap(
+        "validate",
+        "invalid_weight",
         "§7: Errors for a wrong X-Weight: not shown.",
         "that the service refuses a wrong X-Weight, or that it ignores such a value",
         {
             "reject": Choice("Responds with 400.", _refuse),
             "ignore": Choice("Keeps the weight.", _ignored),
         },
-        *_OF_PARAMETERS,
+        decides="parameter",
     ),
-    "null_additions": (
+    Gap(
+        "validate",
+        "null_additions",
         "§2: the optional fields have types; the interface does not say whether null means that a field is absent.",
         "that the service treats null like a missing field",
         {
             "reject": Choice("Responds with 400.", True),
             "as_omitted": Choice("Treats null like a missing field.", False),
         },
-        *("", "null", ("null",)),
+        decides="null",
+        texts=("null",),
     ),
 """
 

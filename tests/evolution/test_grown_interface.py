@@ -146,7 +146,8 @@ def grow(folder: Path) -> None:
     insert(table, ")\n\n_OPERATIONS: Final = (", additions.FIELD_ROWS)
     insert(table, '        ),\n        response="Pets",\n        response_words="At most', additions.PARAMETER_ROWS)
     insert(table, ")\n\nFIELDS: Final", additions.OPERATION_ROWS)
-    insert(folder / "petstore_mock" / "interface" / "gaps.py", '    "unknown_query": (', additions.GAP_ROW)
+    before = '    Gap(\n        "validate",\n        "unknown_query",'
+    insert(folder / "petstore_mock" / "interface" / "gaps.py", before, additions.GAP_ROW)
     pipeline = folder / "petstore_mock" / "core" / "pipeline.py"
     insert(pipeline, "EXECUTORS: Final", additions.EXECUTORS)
     insert(pipeline, '    "getPet": get_pet,', additions.EXECUTOR_ROWS)
