@@ -266,6 +266,15 @@ def describe_the_problem(turn: Turn) -> None:
         turn.media_type, turn.document = "application/problem+json", {"title": "No", "status": turn.status}
 
 
+def drop_status(turn: Turn) -> None:
+    for pet in turn.pets:
+        pet.pop("status", None)
+
+
+def write_with_single_quotes(turn: Turn) -> None:
+    turn.body = str(turn.document).encode()
+
+
 def page_of_a_failure(turn: Turn) -> None:
     turn.status = 502
     page(turn)
@@ -328,6 +337,8 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     "letters beyond ASCII are escaped": ("2-name-text", in_pets("name", only_ascii)),
     "texts are read as numbers": ("2-name-digits", in_pets("name", read_as_a_number)),
     "texts are read as dates": ("2-name-date", in_pets("name", read_as_a_date)),
+    "animals lack the status": ("2-status-echoed", drop_status),
+    "no body is JSON": ("1-json-body", write_with_single_quotes),
     "errors are problem documents": ("2-error-code", describe_the_problem),
 }
 

@@ -182,7 +182,8 @@ def _same_as_sent(name: str, pet: Pet, value: object, context: str = "", cause: 
     """Compare a field with the value that it should have. The report says in which way a service changed a text."""
     came = pet.get(name)
     words = ", ".join([f"{name} to be {describe(value)}{context}", *_ways(value, came)[:1]])
-    if isinstance(value, str) and not isinstance(came, str):
+    is_other = name in pet and not isinstance(came, str)
+    if is_other and isinstance(value, str):
         cause = other_type(ANIMAL, name)
     yield Result(is_same_value(name, came, value), words, cause or f"{name} differs")
 

@@ -216,6 +216,8 @@ def _is_error(status: int, seen: Seen, _history: History) -> Results:
         return
     error = _error_of(seen)
     cause = "media type" if error else "error body"
+    if not seen.is_json:
+        cause = "1-json-body"
     # A problem document of RFC 9457, say, has other members and another media type.
     missing = _missing(ERROR, error)
     if error and missing:
