@@ -256,10 +256,8 @@ def another(value: Json, rules: Schema) -> Json:
     if value is None:
         return plain(rules)
     accepts = quick(rules)
-    for other in kind_of(rules).others(value, rules):
-        if other != value and accepts(other):
-            return other
-    return value
+    others = kind_of(rules).others(value, rules)
+    return next((other for other in others if other != value and accepts(other)), value)
 
 
 def wrong_texts(rules: Schema) -> Mapping[str, str]:
@@ -502,9 +500,7 @@ def _day_before(text: str) -> str:
 def _to_minutes(text: str) -> str:
     """Return a date-time without its seconds and their fraction."""
     parts = _MOMENT.fullmatch(text)
-    if parts is None:
-        return text
-    return f"{parts[1]}T{parts[2]}:00{parts[5]}"
+    return text if parts is None else f"{parts[1]}T{parts[2]}:00{parts[5]}"
 
 
 def _nothing(_: object) -> None: ...

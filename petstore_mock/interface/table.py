@@ -254,9 +254,7 @@ class Operation:
     @property
     def removal_day(self) -> str:
         """The removal date in words; empty if the interface announces none."""
-        if self.removed_at is None:
-            return ""
-        return day(self.removed_at.timestamp())
+        return "" if self.removed_at is None else day(self.removed_at.timestamp())
 
     @property
     def removal(self) -> str:

@@ -86,9 +86,7 @@ class Criteria:
             hint = did_you_mean(name, [*names, "times"])
             refuse(f"expected criteria of {self._whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
         if value is None:
-            if _may_be_null(self.operation, name):
-                return None
-            return NOT_SENT
+            return None if _may_be_null(self.operation, name) else NOT_SENT
         _require_argument(self.operation, name, value)
         return value
 
