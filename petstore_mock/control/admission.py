@@ -116,4 +116,6 @@ class Admission:
 
 def _navigates(request: ApiRequest) -> bool:
     """Return whether a browser opens an address, as it does for a link."""
-    return request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
+    if request.method not in {"GET", "HEAD"}:
+        return False
+    return request.header("Sec-Fetch-Mode") == "navigate"

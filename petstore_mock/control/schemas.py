@@ -59,7 +59,9 @@ class Shape:
 
     @property
     def root_only(self) -> bool:
-        return self.concerns_all and Added.WORLD not in self.added.values()
+        if not self.concerns_all:
+            return False
+        return Added.WORLD not in self.added.values()
 
 
 @cache

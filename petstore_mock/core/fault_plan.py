@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
+from itertools import filterfalse
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.common.guards import is_object
@@ -285,7 +287,7 @@ class FaultPlan:
 
     @property
     def in_force(self) -> list[FaultHandle]:
-        return [handle for handle in self.every if not handle.over]
+        return [*filterfalse(attrgetter("over"), self.every)]
 
     def find(self, number: int) -> FaultHandle:
         for handle in self.every:

@@ -114,7 +114,9 @@ def _log_format(_: str, value: object) -> str:
 
 
 def _moment(name: str, value: str | date | None) -> float | None:
-    return None if value is None else moment_of(value, name)
+    if value is None:
+        return None
+    return moment_of(value, name)
 
 
 def _behaviour(_: str, value: object) -> Behaviour:

@@ -58,8 +58,9 @@ class Verification:
     def report(self, *, again: bool = True) -> list[Problem]:
         """Return the problems and mark them as reported. Problems reported before are included only if ``again``."""
         with self.lock:
-            present = self._present()
-            due = present if again else self._unreported(present)
+            present = due = self._present()
+            if not again:
+                due = self._unreported(present)
             problems = self._kept + due
             self._kept = []
             self._reported = {problem.source for problem in present}

@@ -352,7 +352,9 @@ def call_like(name: str) -> str | None:
             calls.setdefault(status.name.lower(), str(_of_status(status.value)))
             calls[str(status.value)] = str(_of_status(status.value))
     meant = nearest(name, calls)
-    return None if meant is None else calls[meant]
+    if meant is None:
+        return None
+    return calls[meant]
 
 
 def schema_of(kind: str) -> JsonObject:

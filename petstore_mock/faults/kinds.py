@@ -68,7 +68,9 @@ def _number(kind: Literal["integer", "number"], words: str, **bounds: float) -> 
         is_wrong_kind = kind == "integer" and not is_integer(value)
         if is_wrong_kind or not is_number(value) or not _is_within(value, bounds):
             refuse(f"expected {words}; got {name}={shown(value)}")
-        return int(value) if kind == "integer" else value
+        if kind == "integer":
+            return int(value)
+        return value
 
     return Argument({"type": kind, "description": words, **bounds}, parse)
 
