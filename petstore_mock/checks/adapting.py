@@ -16,7 +16,7 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Mappin
 from contextlib import closing, suppress
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from petstore_mock.checks.check import Call, Outcome
 from petstore_mock.checks.interrupts import Cancellation, KeyPress
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from petstore_mock.mock.face import PetStore
 
 Methods = Mapping[str, str | Callable[..., Any]]
+Tasks: TypeAlias = "list[asyncio.Task[Any]]"
 _Ending = Callable[..., Any] | None
 
 _LOOK: Final = 0.1  # seconds after which a waiting thread notices an interrupt
@@ -131,10 +132,12 @@ class AdaptedClient:
 
     def _operations(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for name, row in OPERATIONS.items() if not isinstance(self.client, type) else ():
+        for name, row in OPERATIONS.items():
+            # The methods of a class need an object.
             with suppress(AttributeError):
                 method = self._method(row)
-                found |= {name: _accepted(row, method)} if callable(method) else {}
+                if callable(method) and not isinstance(self.client, type):
+                    found[name] = _accepted(row, method)
         if not found:
             known = in_words(row.client_method for row in OPERATIONS.values())
             refuse(
@@ -158,18 +161,18 @@ class AdaptedClient:
     def call(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
         return _of(call, self._value(self._begun(call)))
 
-    def gather(self, calls: Sequence[Call]) -> list[asyncio.Task[Any]]:
+    def gather(self, calls: Sequence[Call]) -> Tasks:
         """Make calls of an ``async`` client at once, and return their finished tasks."""
 
         async def result(call: Call) -> Any:  # noqa: ANN401
             return _of(call, await _awaited(self._begun(call)))
 
-        async def gathered() -> list[asyncio.Task[Any]]:
+        async def gathered() -> Tasks:
             tasks = [asyncio.ensure_future(result(call)) for call in calls]
             await asyncio.wait(tasks)
             return tasks
 
-        tasks: list[asyncio.Task[Any]] = self._on_loop(gathered())
+        tasks: Tasks = self._on_loop(gathered())
         return tasks
 
     def _begun(self, call: Call) -> Any:  # noqa: ANN401
@@ -186,7 +189,8 @@ class AdaptedClient:
         return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
 
     def _value(self, value: Any) -> Any:  # noqa: ANN401
-        return self._on_loop(_awaited(value)) if inspect.isawaitable(value) or _is_stream(value) else value
+        needs_loop = inspect.isawaitable(value) or _is_stream(value)
+        return self._on_loop(_awaited(value)) if needs_loop else value
 
     def shown(self) -> list[str]:
         """Return the texts that a client in another process has shown since the last look."""
@@ -301,7 +305,8 @@ def checked_methods(methods: object) -> Methods:
         refuse(f"expected methods= to map {in_words(known)} to names or functions; got methods={shown(methods)}")
     for name, target in given.items():
         one_of(name, known, "name in methods=")
-        fits = callable(target) or (isinstance(target, str) and target)
+        is_name = isinstance(target, str) and bool(target)
+        fits = is_name or callable(target)
         require(fits, f"the name of a method, or a function that takes the client, for {name}", target=target)
     return given
 
@@ -336,7 +341,9 @@ def _of(call: Call, value: Any) -> Any:  # noqa: ANN401
 
 async def _awaited(value: Any) -> Any:  # noqa: ANN401
     found: Any = await value if inspect.isawaitable(value) else value
-    return [item async for item in found] if _is_stream(found) else found
+    if not _is_stream(found):
+        return found
+    return [item async for item in found]
 
 
 def _is_stream(value: object) -> TypeGuard[AsyncIterable[Any]]:
@@ -353,9 +360,12 @@ def _keep_lost(lost: list[str], _: object, context: dict[str, Any]) -> None:
 def _errors_nobody_retrieved(tasks: Iterable[asyncio.Task[Any]]) -> list[str]:
     """Return the errors that asyncio reports only when the tasks are garbage-collected, which may be much later."""
     # asyncio has no public name for this.
-    unretrieved = [task for task in tasks if getattr(task, "_log_traceback", False)]
-    errors = [task.exception() for task in unretrieved]
-    return [raised(error) for error in errors if _is_of_client(error)]
+    found: list[str] = []
+    for task in tasks:
+        error = task.exception() if getattr(task, "_log_traceback", False) else None
+        if _is_of_client(error):
+            found.append(raised(error))
+    return found
 
 
 def _is_of_client(error: object) -> TypeGuard[Exception]:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from petstore_mock.checks.adapting import AdaptedClient
-    from petstore_mock.checks.check import Ended
+    from petstore_mock.checks.check import Ended, Work
     from petstore_mock.checks.pulse import Pulse
-    from petstore_mock.checks.reading import Kind
+    from petstore_mock.checks.reading import Classify
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
 
@@ -90,7 +90,8 @@ class Player:
 
     def __init__(self) -> None:
         self.is_lost = False  # whether the thread is in a call that never ended
-        self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._work: SimpleQueue[tuple[Work, Future[Any]] | None] = SimpleQueue()
+        self._loop = asyncio.new_event_loop()  # before anybody counts the open loops
         self._thread = Thread(target=self._run, name="petstore-mock-player", daemon=True)
         self._thread.start()
 
@@ -104,7 +105,7 @@ class Player:
         """The identifier of the thread, as the system knows it."""
         return self._thread.native_id or 0
 
-    def play(self, work: Callable[[], Any]) -> Future[Any]:
+    def play(self, work: Work) -> Future[Any]:
         """Start ``work`` and return the future of its result."""
         future: Future[Any] = Future()
         self._work.put((work, future))
@@ -155,7 +156,7 @@ class Player:
                 wait([future], timeout=_TICK)
 
     def _run(self) -> None:
-        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # the error may arrive after the call
+        with closing(self._loop) as loop, suppress(RunawayError):  # the error may arrive after the call
             asyncio.set_event_loop(loop)  # some clients call get_event_loop()
             while (todo := self._work.get()) is not None:
                 _fill(*todo)
@@ -181,7 +182,8 @@ class _Attendance:
             return "ran away"
         last = self._journal.last if requests else None
         hangs = self._handshake if last is None else _never_responds(last)
-        is_due = last is not None and last.in_flight and not hangs
+        is_in_flight = last is not None and last.in_flight
+        is_due = is_in_flight and not hangs
         if is_due or requests != self._requests:
             self._waited, self._requests = 0.0, requests
             return None
@@ -202,7 +204,7 @@ def _never_responds(exchange: Exchange) -> bool:
     return exchange.fault is not None and exchange.fault.row.waits
 
 
-def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
+def _fill(work: Work, future: Future[Any]) -> None:
     try:
         future.set_result(work())
     except BaseException as error:  # the waiting thread gets it
@@ -214,7 +216,7 @@ def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
 
 
 def at_once(
-    client: AdaptedClient, calls: Sequence[Call], hold: int, then: int | None, classify: Callable[[BaseException], Kind]
+    client: AdaptedClient, calls: Sequence[Call], hold: int, then: int | None, classify: Classify
 ) -> list[Outcome]:
     """Make two calls of a client at once, and return their outcomes.
 
@@ -238,9 +240,10 @@ def at_once(
 def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[Observation]:
     """Yield the observation of each of two calls, with the requests that this call may have sent."""
     for call, other, outcome in zip(calls, reversed(calls), outcomes, strict=True):
-        own = [one for one in both.exchanges if asks_for(call, one)]
-        either = [one for one in both.exchanges if one in own or not asks_for(other, one)]
-        shared = both.shared or len(own) < len(either)
+        others = [one for one in both.exchanges if asks_for(other, one) and not asks_for(call, one)]
+        either = [one for one in both.exchanges if one not in others]
+        are_own = all(asks_for(call, one) for one in either)
+        shared = both.shared or not are_own
         yield replace(both, exchanges=either, call=call, outcome=outcome, meanwhile=other, shared=shared)
 
 
@@ -254,7 +257,7 @@ class _Hold:
         self._place, self._reached, self._thread = place, 0, 0
         self.begun, self.ended = threading.Event(), threading.Event()
 
-    def run(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401  # a client returns any object
+    def run(self, call: Work) -> Any:  # noqa: ANN401  # a client returns any object
         former, self._thread = sys.gettrace(), threading.get_ident()
         if self._place is not None:
             sys.settrace(self._trace)
@@ -283,7 +286,9 @@ class _Hold:
         """Wait until the other call ends, stops, or waits for this call, for example for its lock."""
         self.begun.set()
         seen, looks, deadline = None, 0, monotonic() + _LONGEST
-        while not self.until.wait(_LOOK) and monotonic() < deadline and looks < _STANDS:
+        while looks < _STANDS and monotonic() < deadline:
+            if self.until.wait(_LOOK):
+                return
             frame = sys._current_frames().get(self.other._thread)  # noqa: SLF001  # of the same class
             if frame is None or frame.f_globals.get("__name__") in _WAITS_FOR_BYTES:
                 looks = 0

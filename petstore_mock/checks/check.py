@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from petstore_mock.checks.reading import in_any_language, literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
@@ -25,11 +25,14 @@ from petstore_mock.interface.table import OPERATIONS, Operation, in_words, snake
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from petstore_mock.checks.reading import Kind, ReadPet
+    from petstore_mock.checks.reading import Classify, Fields, Kind, ReadPet
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
 Need = Literal["journal", "call", "outcome", "process"]
+Group: TypeAlias = "tuple[str, ...]"
+Work: TypeAlias = "Callable[[], Any]"
 
 
 @dataclass(frozen=True)
@@ -37,13 +40,16 @@ class Call:
     """One call of a client's method."""
 
     operation: str  #: the name of the operation
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])  #: by the interface's names
+    arguments: Fields = field(default_factory=dict[str, Any])  #: by the interface's names
 
     @staticmethod
-    def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
+    def of(row: Operation, positional: Sequence[Any], given: Fields) -> Call:
         """Return the call for the Python arguments of a client's method."""
         names = {snake_case(name): name for name in schemas.arguments(row)}
-        arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
+        arguments: JsonObject = {}
+        for name, value in given.items():
+            if value is not None:
+                arguments[names.get(name, name)] = value
         if row.identifier is not None and positional:
             arguments[row.identifier.name] = positional[0]
         return Call(row.name, arguments)
@@ -70,11 +76,12 @@ class Call:
         return OPERATIONS[self.operation]
 
     @property
-    def python(self) -> tuple[list[Any], dict[str, Any]]:
+    def python(self) -> tuple[list[Any], JsonObject]:
         """The Python arguments: the path parameter by position, the others by keyword."""
         path = self.row.identifier
         keywords = {snake_case(name): value for name, value in self.arguments.items()}
-        return ([] if path is None else [keywords.pop(snake_case(path.name))]), keywords
+        positional = [] if path is None else [keywords.pop(snake_case(path.name))]
+        return positional, keywords
 
     @property
     def path_value(self) -> Any:  # noqa: ANN401  # an argument is any value
@@ -83,11 +90,14 @@ class Call:
         return None if path is None else self.arguments[path.name]
 
     @property
-    def body(self) -> dict[str, Any] | None:
+    def body(self) -> JsonObject | None:
         """The request body of the call, or None if the operation has none."""
-        parameters = {parameter.name for parameter in self.row.parameters}
-        body = {name: value for name, value in self.arguments.items() if name not in parameters}
-        return None if self.row.body is None else body
+        if self.row.body is None:
+            return None
+        body = dict(self.arguments)
+        for parameter in self.row.parameters:
+            body.pop(parameter.name, None)
+        return body
 
 
 RUNAWAY: Final = 200  # requests of one call, followed redirections included
@@ -114,7 +124,7 @@ class Outcome:
         return f"returned {shortened(self.value)}" if self.error is None else f"raised {raised(self.error)}"
 
 
-def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kind]) -> Outcome:
+def attempt(function: Work, classify: Classify) -> Outcome:
     """Call ``function`` and return its outcome; raise the mock's own errors."""
     began = perf_counter()
     try:
@@ -173,7 +183,7 @@ class Observation:
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service
     keys: Sequence[str] = ()  #: the API keys of the client
-    pets: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Any])  #: the service's animals, by id
+    pets: Mapping[int, Fields] = field(default_factory=dict[int, Any])  #: the service's animals, by id
     lags: bool = False  #: whether lists and reads may omit animals that the service has (gap ``visibility``)
     flaw: Fault | None = None  #: the fault of the connection's TLS handshake, or None
     patience: float = 2.0  #: how long a call may wait for a response that never comes, in seconds
@@ -183,8 +193,25 @@ class Observation:
     @cached_property
     def offers(self) -> frozenset[Need]:
         """The needs that this observation meets."""
-        given: dict[Need, object] = {"journal": True, "call": True, "outcome": self.outcome, "process": self.process}
-        return frozenset(need for need, value in given.items() if value is not None)
+        met: set[Need] = {"journal", "call"}
+        if self.outcome is not None:
+            met.add("outcome")
+        if self.process is not None:
+            met.add("process")
+        return frozenset(met)
+
+    @property
+    def done(self) -> tuple[Call, Outcome] | None:
+        """The call and its outcome. None if one of them is not known, or if the call did not end."""
+        call, outcome = self.call, self.outcome
+        if call is None or outcome is None:
+            return None
+        return (call, outcome) if outcome.ended is None else None
+
+    @property
+    def facts(self) -> Process:
+        """The facts about the client's process; no facts if they are not known."""
+        return self.process or Process()
 
     @property
     def subject(self) -> str:
@@ -205,10 +232,10 @@ class Broken(NamedTuple):
 
 
 class Mistake:
-    """A broken rule of a check, and the data for its sentence."""
+    """A broken rule of a check, and the data for its sentence. Mistakes with the same symptom have one cause."""
 
-    def __init__(self, rule: str, source: Source | None = None, **data: object) -> None:
-        self.rule, self.source, self.data = rule, source, data
+    def __init__(self, rule: str, source: Source | None = None, symptom: str = "", **data: object) -> None:
+        self.rule, self.source, self.symptom, self.data = rule, source, symptom, data
 
 
 class Source(NamedTuple):
@@ -231,14 +258,17 @@ class Finding:
     says: str  #: the sentence after the subject, with the places of ``data``
     source: Source  #: the place that has the rule
     data: Mapping[str, object] = field(default_factory=dict[str, object])  #: the facts of this case, by name
+    symptom: str = ""  #: what one cause may show by several rules, such as the outcome of two calls at once
 
     def __str__(self) -> str:
         said = self.says.format_map(self.data) if self.data else self.says
         return f"{self.subject} {said} ({self.source})."
 
     @property
-    def group(self) -> tuple[str, ...]:
+    def group(self) -> Group:
         """The rule and the cause. Two findings with the same group are the same bug of a client."""
+        if self.symptom:
+            return (self.symptom,)
         return (self.check, self.rule, str(self.data.get("cause", "")))
 
 
@@ -267,14 +297,17 @@ class Check:
         mistake = self.look(seen) if self.needs <= seen.offers else None
         if mistake is None:
             return None
-        usual = Source(self.section, self.words)
-        if isinstance(mistake, Mistake):
-            says, place = self.rules[mistake.rule], mistake.source or usual
-            subject = str(mistake.data.get("subject", seen.subject))
-            return Finding(self.name, mistake.rule, subject, says, place, mistake.data)
+        if isinstance(mistake, str):
+            mistake = Broken(mistake, self.section, self.words)
         if isinstance(mistake, Broken):
             return Finding(self.name, self.name, seen.subject, mistake.sentence, Source(*mistake[1:]))
-        return Finding(self.name, self.name, seen.subject, mistake, usual)
+        place = mistake.source or Source(self.section, self.words)
+        subject = str(mistake.data.get("subject", seen.subject))
+        symptom = mistake.symptom
+        if seen.meanwhile is not None and "outcome" in self.needs:
+            # If two calls share a connection, the result and the exception depend on chance.
+            symptom = "outcome of two calls at once"
+        return Finding(self.name, mistake.rule, subject, self.rules[mistake.rule], place, mistake.data, symptom)
 
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
         __tracebackhide__ = True

@@ -7,44 +7,44 @@ that these have. Objects of libraries are left out, because the author of a clie
 from __future__ import annotations
 
 import asyncio
-import functools
 import gc
 import sys
 import threading
 from collections import deque
 from types import FrameType, MethodType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from petstore_mock.checks.reading import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+Named: TypeAlias = "list[tuple[str, Any]]"
 _CONTAINERS: Final = (dict, list, set, deque)
 _MOST: Final = 300  # objects that one walk looks at
 _MOST_ITEMS: Final = 20  # of a container
 _FROM_CALL: Final = 5  # equal calls after which a client has filled its caches
 _CALLS: Final = 20  # further equal calls
-_cache: Final = type(functools.lru_cache(len))
 
 
 def holders(client: object, test: str) -> list[str]:
     """Return the containers that keep a client in memory. Variables of the module ``test`` do not count."""
-    waiting = _homes(type(client), test)
-    return [name for name, held in _containers(waiting) if any(one is client for one in _items(held))]
+    found: list[str] = []
+    for name, held in _containers(_homes(type(client), test)):
+        if any(one is client for one in _items(held)):
+            found.append(name)
+    return found
 
 
 def hidden_holders(client: object) -> list[str]:
-    """Return the caches of methods and the callbacks of ``atexit`` that keep a client in memory, in words."""
+    """Return the callbacks, such as those of ``atexit``, that keep a client in memory, in words."""
     found: list[str] = []
     referrers = gc.get_referrers(client)
     for referrer in referrers:
-        holders = [one for one in gc.get_referrers(referrer) if one is not referrers and not isinstance(one, FrameType)]
-        if isinstance(referrer, tuple):
-            # The arguments of a cached call.
-            found += [f"the cache of {cache.__qualname__}" for cache in holders if isinstance(cache, _cache)]
-        if isinstance(referrer, MethodType) and not holders:
-            # Only C code, such as that of atexit, has references that nobody sees.
+        # Only C code, such as that of atexit, has references that nobody sees.
+        holders = [one for one in gc.get_referrers(referrer) if one is not referrers]
+        is_hidden = all(isinstance(one, FrameType) for one in holders)
+        if is_hidden and isinstance(referrer, MethodType):
             found.append("a callback, for example of atexit,")
     return found
 
@@ -67,7 +67,7 @@ class Growth:
         if self._count != _FROM_CALL + _CALLS:
             return []
         now = self._measured()
-        return [name for name in now if now[name] - self._sizes.get(name, 0) >= _CALLS]
+        return [name for name, size in now.items() if size >= self._sizes.get(name, 0) + _CALLS]
 
     def _measured(self) -> dict[str, int]:
         waiting = [("client", self._client), *_homes(type(self._client), self._test)]
@@ -80,18 +80,23 @@ def _size(held: Collection[Any]) -> int:
 
 
 def _runs(item: object) -> bool:
-    is_thread = isinstance(item, threading.Thread) and item.is_alive()
-    return is_thread or (isinstance(item, asyncio.Future) and not item.done())
+    if isinstance(item, threading.Thread):
+        return item.is_alive()
+    return isinstance(item, asyncio.Future) and not item.done()
 
 
-def _homes(kind: type, test: str) -> list[tuple[str, Any]]:
+def _homes(kind: type, test: str) -> Named:
     """Return the client's own classes and their modules."""
-    classes = [one for one in kind.__mro__ if is_own(one.__module__)]
-    modules = {one.__module__ for one in classes} - {test}
-    return [*((one.__name__, one) for one in classes), *((name, sys.modules.get(name)) for name in modules)]
+    homes: Named = []
+    for one in kind.__mro__:
+        if is_own(one.__module__):
+            homes.append((one.__name__, one))
+            if one.__module__ != test:
+                homes.append((one.__module__, sys.modules.get(one.__module__)))
+    return homes
 
 
-def _containers(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Collection[Any]]]:
+def _containers(waiting: Named) -> Iterator[tuple[str, Collection[Any]]]:
     """Yield the containers that some objects have, with names."""
     known: dict[int, object] = {}
     while waiting and len(known) < _MOST:
@@ -101,16 +106,20 @@ def _containers(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Collectio
         known[id(value)] = value
         if isinstance(value, _CONTAINERS):
             yield name, value
-            waiting += [(f"{name}[...]", item) for item in _items(value)[:_MOST_ITEMS] if _is_followed(item)]
+            parts = [(f"{name}[...]", item) for item in _items(value)[:_MOST_ITEMS]]
         else:
             members = {**getattr(value, "__dict__", {})}
-            waiting += [(f"{name}.{part}", members[part]) for part in members if _is_followed(members[part])]
+            parts = [(f"{name}.{part}", member) for part, member in members.items()]
+        waiting += [part for part in parts if _is_followed(part[1])]
 
 
 def _is_followed(value: object) -> bool:
     """Whether a value is a container, or an object of a class that no library has."""
-    is_object = not isinstance(value, type) and hasattr(value, "__dict__") and not callable(value)
-    return isinstance(value, _CONTAINERS) or (is_object and is_own(type(value).__module__))
+    if isinstance(value, _CONTAINERS):
+        return True
+    if callable(value) or not hasattr(value, "__dict__"):
+        return False
+    return is_own(type(value).__module__)
 
 
 def _items(held: Any) -> list[Any]:  # noqa: ANN401  # a container of any items

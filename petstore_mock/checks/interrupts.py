@@ -11,8 +11,10 @@ from types import coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator
+    from collections.abc import Coroutine, Generator
     from types import FrameType
+
+    from petstore_mock.checks.check import Work
 
 # The functions of modules in which a thread waits for the bytes of a response.
 _READS: Final = frozenset({("socket", "readinto"), ("httpcore._backends.sync", "read")})
@@ -29,7 +31,7 @@ class _AtPlace:
 class KeyPress(_AtPlace):
     """Raises KeyboardInterrupt in a call when it reads from a connection."""
 
-    def called(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401  # a client returns any object
+    def called(self, call: Work) -> Any:  # noqa: ANN401  # a client returns any object
         former = sys.gettrace()
         sys.settrace(self._trace)
         try:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from petstore_mock.checks.check import Mistake, Process, check
-from petstore_mock.checks.reading import DEEPEST, around_key, is_own, text_of
+from petstore_mock.checks.check import Mistake, check
+from petstore_mock.checks.reading import around_key, chain_of, is_own, text_of
 from petstore_mock.common.key_search import key_in
 from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from petstore_mock.checks.check import Observation
 
 
@@ -23,24 +21,16 @@ if TYPE_CHECKING:
 )
 def key_not_in_errors(seen: Observation) -> Mistake | None:
     error = None if seen.outcome is None else seen.outcome.error
-    for link in () if error is None else _links(error):
+    for link in chain_of(error):
+        kind = type(link)
+        texts = [text_of(str, link), *getattr(link, "__notes__", ())]
         # The repr of a library's exception may show the request; the client's author can't change it.
-        has_own_text = is_own(type(link).__module__)
-        texts = [text_of(str, link), text_of(repr, link) if has_own_text else "", *getattr(link, "__notes__", ())]
+        if is_own(kind.__module__):
+            texts.append(text_of(repr, link))
         form = key_in("\n".join(texts), seen.keys)
         if form is not None:
-            return Mistake("key in an exception", error=type(link).__name__, form=form, cause=type(link).__name__)
+            return Mistake("key in an exception", error=kind.__name__, form=form, cause=kind.__name__)
     return None
-
-
-def _links(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exceptions that a traceback of ``error`` shows."""
-    link: BaseException | None = error
-    for _ in range(DEEPEST):
-        if link is None:
-            return
-        yield link
-        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
 
 
 @check(
@@ -50,26 +40,18 @@ def _links(error: BaseException) -> Iterator[BaseException]:
     rules={"key in the output": "shows the API key{form} in {place}: {text}"},
 )
 def key_not_in_output(seen: Observation) -> Mistake | None:
-    process = seen.process or Process()
+    process = seen.facts
     # One search of all texts takes far less time than a search of each: a library may log ten lines for each request.
     has_key = key_in("\n".join(process.shown), seen.keys) is not None
-    for text in process.shown if has_key else ():
-        place = text.place if isinstance(text, Shown) else "its output"
-        mistake = _key_in_output(text, place, seen)
-        if mistake is not None:
-            return mistake
-    for make in (repr, str):
-        mistake = _key_in_output(text_of(make, process.client), f"the {make.__name__} of the client", seen)
-        if mistake is not None:
-            return mistake
+    texts = [*process.shown] if has_key else []
+    texts += [Shown(text_of(make, process.client), f"the {make.__name__} of the client") for make in (repr, str)]
+    for text in texts:
+        form = key_in(text, seen.keys)
+        if form is not None:
+            place = text.place if isinstance(text, Shown) else "its output"
+            shown = around_key(text, seen.keys)
+            return Mistake("key in the output", form=form, place=place, text=shown, cause=place)
     return None
-
-
-def _key_in_output(text: str, place: str, seen: Observation) -> Mistake | None:
-    form = key_in(text, seen.keys)
-    if form is None:
-        return None
-    return Mistake("key in the output", form=form, place=place, text=around_key(text, seen.keys), cause=place)
 
 
 @check(
@@ -79,7 +61,7 @@ def _key_in_output(text: str, place: str, seen: Observation) -> Mistake | None:
     rules={"connections open": "left {connections} open"},
 )
 def connections_are_closed(seen: Observation) -> Mistake | None:
-    count = (seen.process or Process()).connections
+    count = seen.facts.connections
     return Mistake("connections open", connections=counted(count, "connection")) if count else None
 
 
@@ -97,7 +79,7 @@ def connections_are_closed(seen: Observation) -> Mistake | None:
     },
 )
 def nothing_runs_on(seen: Observation) -> Mistake | None:
-    process = seen.process or Process()
+    process = seen.facts
     remains = {**process.remains, "threads or tasks left": process.left}
     for rule, left in remains.items():
         if left:
@@ -115,7 +97,7 @@ def nothing_runs_on(seen: Observation) -> Mistake | None:
     },
 )
 def errors_reach_callers(seen: Observation) -> Mistake | None:
-    process = seen.process or Process()
+    process = seen.facts
     if process.unformatted:
         return Mistake("log record broken", message=process.unformatted[0])
     lost = process.lost
@@ -129,7 +111,7 @@ def errors_reach_callers(seen: Observation) -> Mistake | None:
     rules={"program changed": "changed {settings}"},
 )
 def program_unchanged(seen: Observation) -> Mistake | None:
-    changed = ", ".join((seen.process or Process()).settings)
+    changed = ", ".join(seen.facts.settings)
     return Mistake("program changed", subject="the client", settings=changed, cause=changed) if changed else None
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeGuard
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut, mask_text
@@ -25,7 +25,9 @@ from petstore_mock.interface.table import FIELDS, in_words
 if TYPE_CHECKING:
     from types import TracebackType
 
-ReadPet = Callable[[Any], Mapping[str, Any]]
+Fields: TypeAlias = Mapping[str, Any]
+"""Values by the interface's names: the fields of an animal, or the arguments of a call."""
+ReadPet: TypeAlias = Callable[[Any], Fields]
 
 # The attributes or members in which pages hold their animals.
 _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "records", "values", "root")
@@ -35,7 +37,7 @@ _MANY: Final = 10_000  # animals read from an iterator, which may be endless
 _NAMES: Final = {name: (name, field.python) for name, field in FIELDS.items()}
 
 
-def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client returns any object
+def read_pet(value: Any) -> Fields:  # noqa: ANN401  # a client returns any object
     """Return the fields of an animal by the interface's names (§2). This is the default ``read_pet``.
 
     The function reads mappings and objects with attributes (dataclasses, attrs, pydantic models, named tuples). A field
@@ -52,9 +54,8 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client retur
     for field, names in _NAMES.items():
         for name in names:
             found = _member(value, name)
-            if found is not None and type(found).__name__ not in _NOTHING and not callable(found):
-                is_plain_enum = isinstance(found, Enum) and not isinstance(found, (str, int))
-                fields[field] = found.value if is_plain_enum else found
+            if found is not None:
+                fields[field] = found
                 break
     if not fields and not is_object(value):
         raise TypeError(f"expected an object with the fields {in_words(FIELDS)}; got {type(value).__name__}")
@@ -62,7 +63,12 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client retur
 
 
 def _member(value: Any, name: str) -> Any:  # noqa: ANN401
-    return value.get(name) if is_object(value) else getattr(value, name, None)
+    """Return a member or an attribute of a value; None for a method, and for an object that means "no value"."""
+    found: Any = value.get(name) if is_object(value) else getattr(value, name, None)
+    if callable(found) or type(found).__name__ in _NOTHING:
+        return None
+    is_plain_enum = isinstance(found, Enum) and not isinstance(found, (str, int))
+    return found.value if is_plain_enum else found
 
 
 def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any object
@@ -78,14 +84,15 @@ def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any obje
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a sequence, but not text and not a named tuple."""
-    return not isinstance(value, (str, bytes)) and not hasattr(value, "_fields") and isinstance(value, Sequence)
+    is_text_or_tuple = isinstance(value, (str, bytes)) or hasattr(value, "_fields")
+    return isinstance(value, Sequence) and not is_text_or_tuple
 
 
 def _is_iterator(value: object) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and not isinstance(value, (Mapping, Sequence))
 
 
-def pet_of(value: Any, read: ReadPet) -> Mapping[str, Any] | None:  # noqa: ANN401
+def pet_of(value: Any, read: ReadPet) -> Fields | None:  # noqa: ANN401
     """Return the fields of an animal, or None if ``value`` is not an animal."""
     try:
         return read(value)
@@ -100,7 +107,8 @@ def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
     if is_list(value):
         return [copied(item, read) for item in value]
     try:
-        fields: object = value if isinstance(value, (str, bytes)) or is_object(value) else pet_of(value, read)
+        is_plain = isinstance(value, (str, bytes)) or is_object(value)
+        fields: object = value if is_plain else pet_of(value, read)
     except BaseException:  # an object may be unreadable after its client is closed
         return None
     return dict(fields) if is_object(fields) else value
@@ -110,6 +118,7 @@ def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
 
 Kind = int | Literal["transport", "timeout", "protocol", "argument"]
 """The meaning of an exception: an HTTP status, how the response was lost, or that the client rejected an argument."""
+Classify: TypeAlias = Callable[[BaseException], Kind]
 
 SUCCESSES: Final = range(200, 300)  # RFC 9110 §15.3
 
@@ -150,7 +159,7 @@ _CURL_DISTRUST: Final = 60
 _DISTRUST: Final = frozenset({"SSLCertVerificationError", "CertificateError", "ClientConnectorCertificateError"})
 _NO_RESPONSE: Final = 599  # tornado's status for a lost response
 _GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
-DEEPEST: Final = 10  # exceptions of a chain
+_DEEPEST: Final = 10  # exceptions of a chain
 
 
 class UnknownErrorError(Exception):
@@ -188,15 +197,16 @@ def classify_exception(error: BaseException) -> Kind:
     ) from error
 
 
-def chain_of(error: BaseException) -> Iterator[BaseException]:
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an exception and the exceptions that it wraps: its reason, its cause, its argument, or its context."""
-    link: BaseException | None = error
-    for _ in range(DEEPEST):
+    link = error
+    for _ in range(_DEEPEST):
         if link is None:
             return
         yield link
         context = None if link.__suppress_context__ else link.__context__
-        link = _reason(link) or link.__cause__ or _wrapped(link) or context
+        cause = _reason(link) or link.__cause__
+        link = cause or _wrapped(link) or context
 
 
 def is_distrust(error: BaseException) -> bool:
@@ -228,7 +238,10 @@ def _reason(error: object) -> BaseException | None:
 
 def _wrapped(error: BaseException) -> BaseException | None:
     """Return the exception among the arguments of an exception, as in ``PetError(error)``."""
-    return next((one for one in error.args if isinstance(one, BaseException)), None)
+    for one in error.args:
+        if isinstance(one, BaseException):
+            return one
+    return None
 
 
 def _kind(error: BaseException) -> Kind | None:
@@ -259,8 +272,10 @@ def _curl_number(error: BaseException, names: set[str]) -> int | None:
     """Return the number of an error of libcurl, from pycurl, curl_cffi or tornado."""
     if not names & _OF_CURL and type(error).__module__ != "pycurl":
         return None
-    holders = (getattr(error, "errno", None), getattr(error, "code", None), *error.args[:1])
-    return next((int(number) for number in holders if is_integer(number) and number in range(1, 100)), None)
+    for number in (getattr(error, "errno", None), getattr(error, "code", None), *error.args[:1]):
+        if is_integer(number) and number in range(1, 100):
+            return int(number)
+    return None
 
 
 def _status(error: BaseException) -> int | None:
@@ -320,15 +335,22 @@ def literal(value: object) -> str:
         with suppress(TypeError, ValueError):
             return json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
-        for unit in (value[:1], value[:2], value[:3]) if len(value) > _SHOWN else ():
-            count = len(value) // len(unit)
-            if unit * count == value:
-                return f"{unit!a} * {count}"
-        # Editors and web forms may change text that is not in Unicode's composed form (NFC).
-        return repr(value) if value.isprintable() and unicodedata.is_normalized("NFC", value) else ascii(value)
+        return _literal_of_text(value)
     if is_object(value):
-        return f"{{{', '.join(f'{literal(name)}: {literal(member)}' for name, member in value.items())}}}"
+        members = [f"{literal(name)}: {literal(member)}" for name, member in value.items()]
+        return f"{{{', '.join(members)}}}"
     return text_of(repr, value)
+
+
+def _literal_of_text(text: str) -> str:
+    if len(text) > _SHOWN:
+        for size in (1, 2, 3):
+            unit, count = text[:size], len(text) // size
+            if unit * count == text:
+                return f"{unit!a} * {count}"
+    # Editors and web forms may change text that is not in Unicode's composed form (NFC).
+    is_safe = text.isprintable() and unicodedata.is_normalized("NFC", text)
+    return repr(text) if is_safe else ascii(text)
 
 
 def shortened(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from petstore_mock.checks.check import Call, Observation
+    from petstore_mock.checks.reading import Fields
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
 
@@ -31,13 +33,16 @@ _EARLY: Final = 0.05  # seconds by which clocks and schedulers differ
 
 _LATEST: Final = 20  # earlier requests with which a check compares
 _WAITS: Final = 0.3  # seconds before the first request of a call
-_OF_CONNECTIONS: Final = frozenset({"connection", "cookie", "if-none-match", "if-modified-since", "keep-alive"})
+# Header fields that may differ between two calls. requests_are_valid judges the key.
+_OF_CONNECTIONS: Final = frozenset(
+    {"authorization", "connection", "cookie", "if-none-match", "if-modified-since", "keep-alive"}
+)
 
 REDIRECTS: Final = range(300, 400)  # RFC 9110 §15.4
 _MOVED: Final = frozenset({301, 308})  # RFC 9110 §15.4.2, §15.4.9: a client may store these
 _PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # the same request is refused again
 _NOT_EXECUTED: Final = frozenset({301, 302, 307, 308, *range(400, 500)})
-_PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})  # a retry may succeed
+_MAY_PASS: Final = frozenset({408, 425, 429, *REDIRECTS, *range(500, 600)})  # a retry may succeed
 TELL_TO_WAIT: Final = frozenset({429, 503})  # RFC 6585 §4, RFC 9110 §15.6.4
 
 
@@ -91,19 +96,22 @@ def _places(exchange: Exchange) -> Iterator[tuple[str, str]]:
     },
 )
 def key_only_to_its_service(seen: Observation) -> Mistake | None:
-    if not seen.foreign:
-        return None
-    redirected = any(exchange.status in REDIRECTS for exchange in seen.exchanges) or was_moved(seen)
     for exchange in seen.foreign:
         parts = [exchange.target, exchange.body.decode("latin-1"), *(value for _, value in exchange.fields)]
         if key_in("\n".join(parts), seen.keys) is not None:
             return Mistake("key to another service")
-        # Other programs may probe the port, and another client sends its own requests.
-        is_excused = redirected or seen.shared or seen.others_work
-        if exchange.operation is not None and not is_excused:
+        # Other programs may probe the port.
+        if exchange.operation is not None and not _may_be_elsewhere(seen):
             whose = "with the key of another client" if exchange.condition is None else "without its key"
             return Mistake("request to another service", request=exchange.request_line, whose=whose)
     return None
+
+
+def _may_be_elsewhere(seen: Observation) -> bool:
+    """Whether a request to another service is a redirected one, or perhaps not of this call."""
+    if seen.shared or seen.others_work:
+        return True
+    return was_moved(seen) or any(exchange.status in REDIRECTS for exchange in seen.exchanges)
 
 
 @check(
@@ -119,7 +127,8 @@ def key_only_to_its_service(seen: Observation) -> Mistake | None:
 )
 def requests_are_valid(seen: Observation) -> Mistake | None:
     for place, exchange in enumerate(seen.exchanges):
-        mistake = _wrong_host(exchange, seen.url) or _wrong_field(exchange) or _needless_body(exchange)
+        in_head = _wrong_host(exchange, seen.url) or _wrong_field(exchange)
+        mistake = in_head or _needless_body(exchange)
         if mistake is not None:
             return mistake
         if exchange.is_violation and not _is_excused(seen, place):
@@ -134,8 +143,9 @@ def requests_are_valid(seen: Observation) -> Mistake | None:
 def _wrong_host(exchange: Exchange, url: str) -> Mistake | None:
     # A mock in the process has no port.
     port = urlsplit(url).port if exchange.connection else None
+    end = "" if port in {None, 80} else f":{port}"
     for host in exchange.request.values("host"):
-        if port not in {None, 80} and not host.endswith(f":{port}"):
+        if not host.endswith(end):
             words = "the Host field has the service's host and port"
             return Mistake("invalid Host", Source("RFC 9110 §7.2", words), host=host)
     return None
@@ -156,8 +166,8 @@ def _wrong_field(exchange: Exchange) -> Mistake | None:
 
 
 def _needless_body(exchange: Exchange) -> Mistake | None:
-    row = OPERATIONS.get(exchange.operation or "")
-    if row is None or row.body is not None or not exchange.body:
+    row = OPERATIONS.get(exchange.operation or "") if exchange.body else None
+    if row is None or row.body is not None:
         return None
     source = Source(row.section, "Request body: none")
     return Mistake("body without need", source, request=exchange.request_line)
@@ -183,10 +193,10 @@ def _is_excused(seen: Observation, place: int) -> bool:
 
 def _is_refused_by_gap(call: Call | None, exchange: Exchange) -> bool:
     """Whether a gap may refuse the very parameters that the caller passed, because they set a field."""
-    if call is None or not call.row.setting or exchange.operation != call.operation:
+    if call is None or not call.row.setting:
         return False
     known = schemas.parameters(call.row).keys()
-    return exchange.query.keys() <= known and _difference(call, exchange) is None
+    return exchange.query.keys() <= known and asks_for(call, exchange)
 
 
 @check(
@@ -203,11 +213,11 @@ def _is_refused_by_gap(call: Call | None, exchange: Exchange) -> bool:
 def requests_are_asked_for(seen: Observation) -> Mistake | None:
     if seen.call is None:
         return _unasked_without_call(seen)
-    differences = [(exchange, _difference(seen.call, exchange)) for exchange in seen.exchanges]
-    is_asked = any(mistake is None and one.operation == seen.call.operation for one, mistake in differences)
-    for exchange, mistake in differences:
-        # Another thread may have sent the other reads.
-        is_excused = is_asked and seen.shared and not _commits(exchange)
+    # Another thread may have sent the other reads.
+    are_excused = seen.shared and any(asks_for(seen.call, exchange) for exchange in seen.exchanges)
+    for exchange in seen.exchanges:
+        mistake = _difference(seen.call, exchange)
+        is_excused = are_excused and not commits(exchange)
         if mistake is not None and not is_excused:
             return mistake
     return None
@@ -215,7 +225,7 @@ def requests_are_asked_for(seen: Observation) -> Mistake | None:
 
 def _unasked_without_call(seen: Observation) -> Mistake | None:
     for exchange in seen.exchanges:
-        if seen.doing and _commits(exchange):
+        if seen.doing and commits(exchange):
             return _unasked(exchange)
     return None
 
@@ -231,7 +241,8 @@ def asks_for(call: Call, exchange: Exchange) -> bool:
     return is_own and _difference(call, exchange) is None
 
 
-def _commits(exchange: Exchange) -> bool:
+def commits(exchange: Exchange) -> bool:
+    """Whether the operation of a request changes something."""
     return exchange.operation is not None and OPERATIONS[exchange.operation].commits
 
 
@@ -246,19 +257,13 @@ def _difference(call: Call, exchange: Exchange) -> Mistake | None:
     if is_ping(exchange):
         return None
     if exchange.operation != call.operation:
-        return _unasked(exchange) if _commits(exchange) else None
+        return _unasked(exchange) if commits(exchange) else None
     in_path = call.row.path_values(exchange.target)
-    return (
-        _wrong_path(call, exchange, in_path) or _wrong_parameter(call, exchange, in_path) or _wrong_body(call, exchange)
-    )
-
-
-def _wrong_path(call: Call, exchange: Exchange, in_path: Mapping[str, str]) -> Mistake | None:
     path = call.row.identifier
-    if path is None or in_path.get(path.name) == str(call.path_value):
-        return None
-    source = Source(call.row.section, path.sentence.text)
-    return Mistake("another animal requested", source, request=exchange.request_line)
+    if path is not None and in_path.get(path.name) != str(call.path_value):
+        source = Source(call.row.section, path.sentence.text)
+        return Mistake("another animal requested", source, request=exchange.request_line)
+    return _wrong_parameter(call, exchange, in_path) or _wrong_body(call, exchange)
 
 
 def _wrong_parameter(call: Call, exchange: Exchange, in_path: Mapping[str, str]) -> Mistake | None:
@@ -303,7 +308,9 @@ def _is_text_of(text: str | None, value: object) -> bool:
 def _wrong_body(call: Call, exchange: Exchange) -> Mistake | None:
     # The service may reject a request that waits for "100 (Continue)" without reading its body (RFC 9110 §10.1.1).
     is_unread = not exchange.body and exchange.condition is not None
-    if call.body is None or exchange.cut_request or is_unread:
+    if exchange.cut_request or is_unread:
+        return None
+    if call.body is None:
         return None
     sent = _json(exchange)
     source = Source(call.row.section, sentence_about("body", call.operation).text)
@@ -322,7 +329,7 @@ def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
         return None
 
 
-def _wrong_members(sent: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
+def _wrong_members(sent: Fields, wanted: Fields) -> dict[str, str]:
     """Return the differences of two bodies in words, by member. None stands for an absent member."""
     wrong: dict[str, str] = {}
     for name in {**wanted, **sent}:
@@ -356,14 +363,14 @@ def chains(seen: Observation) -> list[list[Exchange]]:
     """
     if seen.call is not None or seen.doing:
         return [[*seen.exchanges]]
-    chains: dict[tuple[str, str, bytes], list[list[Exchange]]] = {}
+    found: dict[tuple[str, str, bytes], list[list[Exchange]]] = {}
     for exchange in seen.exchanges:
-        of_request = chains.setdefault((exchange.method, exchange.target, exchange.body), [])
+        of_request = found.setdefault((exchange.method, exchange.target, exchange.body), [])
         if of_request and _may_be_retried(of_request[-1][-1]):
             of_request[-1].append(exchange)
         else:
             of_request.append([exchange])
-    return [chain for of_request in chains.values() for chain in of_request]
+    return list(chain.from_iterable(found.values()))
 
 
 def _may_be_retried(exchange: Exchange) -> bool:
@@ -374,7 +381,7 @@ def _may_be_retried(exchange: Exchange) -> bool:
     if fault is not None and not fault.row.responds:
         return not fault.row.is_whole or fault.row.excuses
     is_broken_success = fault is not None and exchange.status in SUCCESSES
-    return is_broken_success or exchange.status in _PASSING or exchange.status in REDIRECTS
+    return is_broken_success or exchange.status in _MAY_PASS
 
 
 def _second_may(row: Operation) -> str:
@@ -393,9 +400,9 @@ def no_repeated_create(seen: Observation) -> Mistake | None:
     """Judge creates, and other operations that are not idempotent."""
     if seen.shared:
         return None
-    for chain in chains(seen):
+    for asked in chains(seen):
         latest: dict[str, Exchange] = {}
-        for exchange in chain:
+        for exchange in asked:
             row = OPERATIONS.get(exchange.operation or "")
             if row is None or row.may_be_repeated:
                 continue
@@ -412,9 +419,12 @@ def came(exchange: Exchange) -> str:
     if exchange.status is None:
         return "its response was lost"
     hint = exchange.response_headers.get("retry-after")
-    told = "" if hint is None else f" with 'Retry-After: {hint}'"
-    fault = "" if exchange.fault is None or told else f" (fault {exchange.fault})"
-    return f"it received {exchange.status}{told}{fault}"
+    told = ""
+    if hint is not None:
+        told = f" with 'Retry-After: {hint}'"
+    elif exchange.fault is not None:
+        told = f" (fault {exchange.fault})"
+    return f"it received {exchange.status}{told}"
 
 
 @check(
@@ -428,18 +438,18 @@ def came(exchange: Exchange) -> str:
 def retries_are_bounded(seen: Observation) -> Mistake | None:
     if seen.shared:
         return None
-    for chain in chains(seen):
-        followed = sum(exchange.status in REDIRECTS for exchange in chain)
-        if len(chain) - followed > MOST_REQUESTS or followed > MOST_REDIRECTIONS:
-            return Mistake("too many requests", count=len(chain))
-        mistake = _refused_again(chain)
+    for asked in chains(seen):
+        followed = sum(exchange.status in REDIRECTS for exchange in asked)
+        if len(asked) - followed > MOST_REQUESTS or followed > MOST_REDIRECTIONS:
+            return Mistake("too many requests", count=len(asked))
+        mistake = _refused_again(asked)
         if mistake is not None:
             return mistake
     return None
 
 
-def _refused_again(chain: Sequence[Exchange]) -> Mistake | None:
-    answered = [one for one in chain if not is_lost(one)]
+def _refused_again(asked: Sequence[Exchange]) -> Mistake | None:
+    answered = filterfalse(is_lost, asked)
     refused = Counter((one.method, one.target, one.body, one.status) for one in answered)
     for (method, target, _, status), count in refused.items():
         if count > _MOST_REFUSALS and status in _PERMANENT:
@@ -450,8 +460,10 @@ def _refused_again(chain: Sequence[Exchange]) -> Mistake | None:
 
 def is_lost(exchange: Exchange) -> bool:
     """Whether the client could not read the response."""
-    row = None if exchange.fault is None else exchange.fault.row
-    return row is not None and not (row.responds or row.readable)
+    if exchange.fault is None:
+        return False
+    row = exchange.fault.row
+    return not row.responds and not row.readable
 
 
 @check(
@@ -461,8 +473,10 @@ def is_lost(exchange: Exchange) -> bool:
     rules={"retry before Retry-After": "retried {waited:.2f} s after {status} with 'Retry-After: {hint}'"},
 )
 def retry_after_is_honoured(seen: Observation) -> Mistake | None:
+    if seen.shared:
+        return None
     latest: dict[str | None, Exchange] = {}
-    for exchange in () if seen.shared else seen.exchanges:
+    for exchange in seen.exchanges:
         former = latest.get(exchange.operation)
         mistake = None if former is None else _too_early(former, exchange)
         if mistake is not None:
@@ -511,10 +525,13 @@ LATE: Final = "back-off carries over"
     },
 )
 def calls_are_independent(seen: Observation) -> Mistake | None:
-    if seen.call is None or seen.shared or not seen.exchanges:
+    if seen.call is None or not seen.exchanges:
+        return None
+    if seen.shared:
         return None
     first, earlier = seen.exchanges[0], seen.earlier[-_LATEST:]
-    return _header_of_another(first, earlier) or _sent_again(first, earlier) or _waited_before(first, seen)
+    sent = _header_of_another(first, earlier) or _sent_again(first, earlier)
+    return sent or _waited_before(first, earlier, seen)
 
 
 def _header_of_another(first: Exchange, earlier: Sequence[Exchange]) -> Mistake | None:
@@ -522,10 +539,11 @@ def _header_of_another(first: Exchange, earlier: Sequence[Exchange]) -> Mistake 
     others: list[Exchange] = []
     for former in reversed(earlier):
         if former.operation == first.operation:
-            known = _headers(former).keys() | _OF_CONNECTIONS
-            added = {(name, value) for name, value in _headers(first).items() if name not in known}
+            added = _headers(first)
+            for name in _headers(former).keys() | _OF_CONNECTIONS:
+                added.pop(name, None)
             for other in others:
-                for name, _ in added & _headers(other).items():
+                for name, _ in added.items() & _headers(other).items():
                     return Mistake("header of another call", name=name, other=other.operation, cause=name)
             return None
         others.append(former)
@@ -540,21 +558,22 @@ def _sent_again(first: Exchange, earlier: Sequence[Exchange]) -> Mistake | None:
     row = OPERATIONS.get(first.operation or "")
     if row is None or row.may_be_repeated:
         return None
-    keys = {(name, value) for name, value in _headers(first).items() if "idempotency" in name}
     for former in earlier:
-        for name, _ in keys & _headers(former).items() if former.operation == first.operation else ():
-            return Mistake("idempotency key sent again", name=name)
+        equal = _headers(first).items() & _headers(former).items()
+        names = [name for name, _ in equal if "idempotency" in name]
+        if names and former.operation == first.operation:
+            return Mistake("idempotency key sent again", name=names[0])
     return None
 
 
-def _waited_before(first: Exchange, seen: Observation) -> Mistake | None:
+def _waited_before(first: Exchange, earlier: Sequence[Exchange], seen: Observation) -> Mistake | None:
     waited = 0.0 if seen.outcome is None else first.request.started - seen.outcome.began
-    latest = seen.earlier[-_LATEST:]
-    if waited < _WAITS or not latest or not _is_fine(latest[-1]):
+    failed = [exchange for exchange in earlier if not _is_fine(exchange)]
+    if waited < _WAITS or not failed:
         return None
-    has_failed = not all(map(_is_fine, latest))
-    is_told = any(exchange.response_headers.get("retry-after") for exchange in latest)
-    return Mistake(LATE, waited=waited) if has_failed and not is_told else None
+    is_over = failed[-1] is not earlier[-1]
+    is_told = any(exchange.response_headers.get("retry-after") for exchange in earlier)
+    return Mistake(LATE, waited=waited) if is_over and not is_told else None
 
 
 def _is_fine(exchange: Exchange) -> bool:

@@ -30,6 +30,7 @@ from petstore_mock.checks.requests import (
     TELL_TO_WAIT,
     asks_for,
     came,
+    commits,
     is_lost,
     is_ping,
     same,
@@ -40,13 +41,15 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
 from petstore_mock.interface.schemas import schema
-from petstore_mock.interface.table import FIELDS, MEMBERS, OPERATIONS, operations, sentence_about
+from petstore_mock.interface.table import FIELDS, MEMBERS, operations, sentence_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from petstore_mock.checks.check import Call, Observation, Outcome
+    from petstore_mock.checks.reading import Fields
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
@@ -84,22 +87,21 @@ UNREAD: Final = "unknown exception"
     },
 )
 def every_call_asks(seen: Observation) -> Mistake | None:
-    call, outcome = seen.call, seen.outcome
-    if call is None or outcome is None or outcome.ended is not None:
+    if seen.done is None:
         return None
+    call, outcome = seen.done
     if seen.exchanges:
         fits = _asks_enough(call, outcome, seen.exchanges)
         return None if fits else Mistake("other operations only", outcome=str(outcome))
     # A closed client sends nothing, nor does one after a failed handshake.
     may_fail = seen.closed or seen.flaw is not None
-    is_excused = outcome.error is not None and may_fail
-    return None if is_excused or was_moved(seen) else _not_asked(seen, call, outcome)
+    if was_moved(seen) or (may_fail and outcome.error is not None):
+        return None
+    return _not_asked(seen, call, outcome)
 
 
 def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | None:
     """Return the mistake of a call without a request, unless the client may refuse the call."""
-    if seen.is_same_error:
-        return Mistake("no request", outcome=str(outcome))
     source: Source | None = None
     if outcome.error is None or isinstance(outcome.kind, int):
         is_right = _is_told_to_wait(outcome.kind, seen.earlier)
@@ -109,29 +111,36 @@ def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | Non
         if outcome.kind in _LOST:
             words += "; perhaps the client used a closed or busy connection, a proxy, or a wrong address"
         source = Source(call.row.section, words)
-    return None if is_right else Mistake("no request", source, outcome=str(outcome), cause=_cause(outcome))
+    if is_right and not seen.is_same_error:
+        return None
+    place = "" if outcome.error is None else own_place(outcome.error.__traceback__)
+    return Mistake("no request", source, outcome=str(outcome), cause=place)
 
 
 def _asks_enough(call: Call, outcome: Outcome, exchanges: Sequence[Exchange]) -> bool:
     """Whether a call sent a request of its operation, or of the operation that replaces it, or failed."""
-    asked = {exchange.operation for exchange in exchanges if not is_ping(exchange)}
-    has_replaced = bool(asked) and bool(call.row.replacement)
-    return call.operation in asked or has_replaced or outcome.error is not None
+    asked = [exchange for exchange in exchanges if not is_ping(exchange)]
+    if outcome.error is not None:
+        return True
+    if asked and call.row.replacement:
+        return True
+    return call.operation in [exchange.operation for exchange in asked]
 
 
 def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
     """Whether an earlier response with ``status`` told the client to wait, and the wait is not over."""
     if status not in TELL_TO_WAIT:
         return False
-    latest = next((exchange for exchange in reversed(earlier) if exchange.status == status), None)
-    if latest is None:
+    told = [exchange for exchange in earlier if exchange.status == status]
+    if not told:
         return False
+    latest = told[-1]
     if status == 429 and "retry-after" not in latest.response_headers:
         # The client decides how long it waits.
         return True
     longest = max(seconds_told(latest) or (0.0,))
-    passed = perf_counter() - latest.request.started
-    return longest > 0 and longest + _LATE > passed
+    passed: float = perf_counter() - latest.request.started
+    return longest > max(0.0, passed - _LATE)
 
 
 def _is_own_rule(call: Call, outcome: Outcome) -> bool:
@@ -147,10 +156,13 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
 
 
 def _cause(outcome: Outcome) -> str:
-    """Return the class of an exception, and the line of the client that raised it."""
-    if outcome.error is None:
+    """Return the line of the client that raised an exception, and how the response was lost, or else the class."""
+    error = outcome.error
+    if error is None:
         return ""
-    return f"{type(outcome.error).__name__} {own_place(outcome.error.__traceback__)}"
+    # A library has several classes for a response that it can't read.
+    kind = outcome.kind if outcome.kind in _LOST else type(error).__name__
+    return f"{kind} {own_place(error.__traceback__)}"
 
 
 @check(
@@ -216,22 +228,28 @@ class _Allowed(NamedTuple):
     },
 )
 def outcome_fits_response(seen: Observation) -> Mistake | None:
-    call, outcome = seen.call, seen.outcome
-    if call is None or outcome is None or outcome.ended is not None:
+    if seen.done is None:
         return None
-    choices = [(asked, _deciding(call, outcome, asked)) for asked in _choices(seen, call)]
-    judged = [(asked, last) for asked, last in choices if not _is_broken(last)]
-    allowed = [_allowed(call, outcome, asked, last, seen) for asked, last in judged]
+    call, outcome = seen.done
     kind = _RESULT if outcome.error is None else outcome.kind
-    if not allowed or any(kind in one.kinds for one in allowed):
-        return None
-    stopped = _stopped_at_interim(outcome, judged[0][1], allowed[0])
-    return _followed_as_read(seen, outcome) or stopped or _misfit(call, outcome, kind, allowed[0])
+    first: Mistake | None = None
+    for asked in _choices(seen, call):
+        last = _deciding(call, outcome, asked)
+        if _is_broken(last):
+            continue
+        allowed = _allowed(call, outcome, asked, last, seen)
+        if kind in allowed.kinds:
+            return None
+        first = first or _stopped_at_interim(outcome, last, allowed) or _misfit(outcome, kind, allowed)
+    followed = None if first is None else _followed_as_read(seen, outcome)
+    return followed or first
 
 
 def _stopped_at_interim(outcome: Outcome, last: Exchange, allowed: _Allowed) -> Mistake | None:
     """Return the mistake of a client that did not read past an interim response. Most of them can't help it."""
-    if last.fault is None or last.fault.kind != _INTERIM or outcome.error is None:
+    fault = last.fault
+    is_interim = fault is not None and fault.kind == _INTERIM
+    if outcome.error is None or not is_interim:
         return None
     source = Source("RFC 9110 §15.2", "a client reads past interim responses, even if it does not expect one")
     return Mistake("interim response not skipped", source, outcome=str(outcome), why=allowed.why)
@@ -248,27 +266,30 @@ def _followed_as_read(seen: Observation, outcome: Outcome) -> Mistake | None:
             return Mistake(
                 "followed as a read", source, outcome=str(outcome), status=redirected.status, cause=cause, **lines
             )
-        row = OPERATIONS.get(exchange.operation or "")
-        is_change = row is not None and row.commits
-        redirected = exchange if is_change and exchange.status in REDIRECTS else None
+        is_redirected = commits(exchange) and exchange.status in REDIRECTS
+        redirected = exchange if is_redirected else None
     return None
 
 
-def _misfit(call: Call, outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
-    data: dict[str, object] = {"outcome": str(outcome), "why": allowed.why}
+def _misfit(outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
+    data: JsonObject = {"outcome": str(outcome), "why": allowed.why}
     may_be_lost = not _LOST.isdisjoint(allowed.kinds)
     if kind == _RESULT:
-        # A client that returns None for each error has one bug, not one for each status.
-        cause = f"{call.operation}, {type_name(outcome.value)}, {may_be_lost}"
-        return Mistake("wrong outcome", allowed.source, **data, cause=cause)
+        return Mistake("wrong outcome", allowed.source, _symptom(outcome, lost=allowed.kinds <= _LOST), **data)
     data["cause"] = _cause(outcome)
     if kind is None and not _is_of_client(outcome):
         return Mistake("program error", _optional_field(outcome) or allowed.source, **data)
-    if _RESULT in allowed.kinds and not (kind is None and may_be_lost):
+    is_unknown_loss = kind is None and may_be_lost
+    if _RESULT in allowed.kinds and not is_unknown_loss:
         return Mistake("wrong outcome", allowed.source, **data)
     if kind is None:
         return Mistake(UNREAD, allowed.source, **data, advice=_READ_IT)
     return Mistake("wrong meaning", allowed.source, **data, kind=kind)
+
+
+def _symptom(outcome: Outcome, *, lost: bool = False) -> str:
+    """Return the symptom of a wrong result. A client that returns None for each status has one bug, not many."""
+    return f"returned {type_name(outcome.value)} (lost: {lost})"
 
 
 def _is_of_client(outcome: Outcome) -> bool:
@@ -302,30 +323,42 @@ def _choices(seen: Observation, call: Call) -> list[list[Exchange]]:
     asked = [exchange for exchange in seen.exchanges if not is_ping(exchange)]
     if not asked:
         return []
-    single = [[exchange] for exchange in asked if asks_for(call, exchange)] if seen.shared else []
-    return [asked, *single]
+    choices = [asked]
+    if seen.shared:
+        choices += [[exchange] for exchange in asked if asks_for(call, exchange)]
+    return choices
 
 
 def _is_broken(exchange: Exchange) -> bool:
     """Whether a fault replaced the response with a success."""
     fault = exchange.fault
-    return fault is not None and fault.row.responds and fault.status in SUCCESSES
+    if fault is None or not fault.row.responds:
+        return False
+    return fault.status in SUCCESSES
 
 
 def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchange:
     """Return the request whose response decides the outcome of the call."""
     own = [exchange for exchange in asked if exchange.operation == call.operation]
-    is_result = outcome.error is None
-    if is_result:
-        answered = [exchange for exchange in own if exchange.status in SUCCESSES and not is_lost(exchange)]
-        # A thread of the client may have read the animal again, after the call received a broken response.
-        broken = [exchange for exchange in answered if _is_broken(exchange)]
+    is_own = call.row.commits
+    if outcome.error is None:
+        answered = _answered(own)
         if answered:
-            return (broken or answered)[-1]
-    # Otherwise, for a read or a failed list, the last request of any operation decides. Reads may fetch a list.
-    is_listed = call.row.shows_many and is_result
-    is_own = call.row.commits or is_listed
-    return own[-1] if own and is_own else asked[-1]
+            return answered[-1]
+        is_own = is_own or call.row.shows_many
+    # For a read or a failed list, the last request of any operation decides. Reads may fetch a list.
+    deciding = own if is_own else asked
+    return (deciding or asked)[-1]
+
+
+def _answered(own: Sequence[Exchange]) -> Sequence[Exchange]:
+    """Return the requests that received a success, but only the broken ones if there are any.
+
+    A thread of the client may have read the animal again, after the call received a broken response.
+    """
+    succeeded = [exchange for exchange in own if exchange.status in SUCCESSES]
+    answered = [exchange for exchange in succeeded if not is_lost(exchange)]
+    return list(filter(_is_broken, answered)) or answered
 
 
 def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], last: Exchange, seen: Observation) -> _Allowed:
@@ -347,10 +380,9 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     expected = _by_response(call, exchange, seen)
     if fault is not None and is_lost(exchange):
         return _after_loss(call, fault, expected)
-    is_slow = exchange.delayed_by is not None
-    if fault is not None:
-        is_slow = is_slow or fault.takes_time or fault.row.excuses
-    return expected._replace(kinds=expected.kinds | _LOST) if is_slow else expected
+    may_be_late = fault is not None and (fault.takes_time or fault.row.excuses)
+    is_late = may_be_late or exchange.delayed_by is not None
+    return expected._replace(kinds=expected.kinds | _LOST) if is_late else expected
 
 
 def _after_loss(call: Call, fault: Fault, expected: _Allowed) -> _Allowed:
@@ -372,7 +404,8 @@ def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     if condition is not None:
         why = f"the service returned {condition.status}: {condition.message}{told}"
         return _Allowed({condition.status}, why, _source_of(exchange))
-    if exchange.operation == call.operation or row.commits or row.shows_many:
+    is_own = exchange.operation == call.operation or row.commits
+    if is_own or row.shows_many:
         why, words = f"the service returned {exchange.status}{told}", f"{row.success}: {row.response_words}"
         return _Allowed({_RESULT}, why, Source(row.section, words))
     return _looked_for(call, seen)
@@ -385,8 +418,9 @@ def _shown(fault: Fault) -> str:
 
 
 def _source_of(exchange: Exchange) -> Source:
-    sentence = exchange.sentence
-    return _ERROR if sentence is None else Source(exchange.section or "7", sentence.text)
+    if exchange.sentence is None:
+        return _ERROR
+    return Source(exchange.section or _ERROR.section, exchange.sentence.text)
 
 
 def _looked_for(call: Call, seen: Observation) -> _Allowed:
@@ -415,11 +449,15 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
             kinds.add(401)
         if location.startswith(("http", "//")):
             kinds |= _LOST
+    is_broken = status in SUCCESSES or _is_hard_to_decode(fields)
     # A library may reject a Retry-After that is no number of seconds.
-    is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()
-    # A library may fail to decode a body.
-    is_odd = is_odd or "Content-Encoding" in fields or _UNKNOWN_CHARSET in fields.get("Content-Type", "")
-    return kinds | _LOST if status in SUCCESSES or is_odd else kinds
+    is_odd_hint = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()
+    return kinds | _LOST if is_broken or is_odd_hint else kinds
+
+
+def _is_hard_to_decode(fields: Mapping[str, str]) -> bool:
+    """Whether a library may fail to decode a body with these fields."""
+    return "Content-Encoding" in fields or _UNKNOWN_CHARSET in fields.get("Content-Type", "")
 
 
 @check(
@@ -436,20 +474,24 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
 )
 def no_result_from_broken_response(seen: Observation) -> Mistake | None:
     # A client may return other JSON from a response with the right status: the caller sees that it is no animal.
-    call, outcome = seen.call, seen.outcome
-    if call is None or outcome is None or outcome.error is not None:
+    if seen.done is None:
         return None
-    last = next((_deciding(call, outcome, asked) for asked in _choices(seen, call)), None)
+    call, outcome = seen.done
+    if outcome.error is not None:
+        return None
+    choices = _choices(seen, call)
+    last = _deciding(call, outcome, choices[0]) if choices else None
     if last is None or last.operation != call.operation or not _is_broken(last):
         return None
     body = last.response_body.decode(errors="replace")
     content = f"with {shortened(body)}" if body else "without a body"
-    data: dict[str, Any] = {"outcome": str(outcome), "status": last.status, "content": content}
+    data: JsonObject = {"outcome": str(outcome), "status": last.status, "content": content}
+    symptom = _symptom(outcome)
     if last.status != call.row.success:
-        return Mistake(f"{last.status} is no success", **data)
-    shows_animals = call.row.response is not None
-    is_made_up = shows_animals and _is_made_up(seen, outcome.value, body)
-    return Mistake("broken body accepted", **data) if is_made_up else None
+        return Mistake(f"{last.status} is no success", symptom=symptom, **data)
+    if call.row.response is None or not _is_made_up(seen, outcome.value, body):
+        return None
+    return Mistake("broken body accepted", symptom=symptom, **data)
 
 
 def _is_made_up(seen: Observation, value: Any, body: str) -> bool:  # noqa: ANN401  # a client returns any object
@@ -467,8 +509,13 @@ def _is_made_up(seen: Observation, value: Any, body: str) -> bool:  # noqa: ANN4
     if is_object(document) and items == list(document):
         # The client took the names of the members for animals.
         return True
-    ids = [item.get("id") if is_object(item) else None for item in items]
-    return all(is_integer(pet_id) and str(pet_id) not in body for pet_id in ids)
+    return all(_has_other_id(item, body) for item in items)
+
+
+def _has_other_id(item: object, body: str) -> bool:
+    """Whether a value is an animal with an id that a response does not contain."""
+    pet_id = item.get("id") if is_object(item) else None
+    return is_integer(pet_id) and str(pet_id) not in body
 
 
 @check(
@@ -485,15 +532,17 @@ def _is_made_up(seen: Observation, value: Any, body: str) -> bool:  # noqa: ANN4
     },
 )
 def result_is_the_response(seen: Observation) -> Mistake | None:
-    call, outcome = seen.call, seen.outcome
-    if call is None or outcome is None or outcome.error is not None:
+    if seen.done is None:
         return None
-    decided = [_deciding(call, outcome, asked) for asked in _choices(seen, call)]
-    if any(map(_is_broken, decided)):
-        # no_result_from_broken_response judges these.
+    call, outcome = seen.done
+    if outcome.error is not None:
         return None
     first: Mistake | None = None
-    for last in decided:
+    for asked in _choices(seen, call):
+        last = _deciding(call, outcome, asked)
+        if _is_broken(last):
+            # no_result_from_broken_response judges these.
+            return None
         wanted = _sent(seen, call, last)
         if wanted is None:
             continue
@@ -507,29 +556,28 @@ def result_is_the_response(seen: Observation) -> Mistake | None:
 def _sent(seen: Observation, call: Call, last: Exchange) -> Any:  # noqa: ANN401  # a JSON value
     """Return the animal or the list that the service sent; None if it is not known."""
     if last.operation != call.operation:
-        return None if call.row.commits or call.row.shows_many else seen.pets.get(call.path_value)
-    if last.status not in SUCCESSES or last.cut_response or not last.response_body:
+        is_known = not call.row.commits and not call.row.shows_many
+        return seen.pets.get(call.path_value) if is_known else None
+    is_whole = last.status in SUCCESSES and not last.cut_response
+    is_readable = last.fault is None or last.fault.row.readable
+    if not is_whole or not is_readable:
         return None
-    if last.fault is not None and not last.fault.row.readable:
-        return None
-    return json.loads(last.response_body)
+    return json.loads(last.response_body or b"null")
 
 
 def _misread(seen: Observation, call: Call, outcome: Outcome, wanted: Any) -> Mistake | None:  # noqa: ANN401
     """Return how a result differs from the response. The client may change the order of a list."""
     try:
-        return _of_list(seen, outcome.value, wanted) if is_array(wanted) else _of_items(seen, [outcome.value], [wanted])
+        if not is_array(wanted):
+            return _of_items(seen, [outcome.value], [wanted])
+        if not is_list(outcome.value):
+            return Mistake("no sequence", value=shortened(outcome.value))
+        return _of_items(seen, outcome.value, wanted)
     except BaseException as error:  # the client's object may raise anything
         words = "reading a result raises no error; if your results need another reader, pass a function as read_pet="
         source = Source(call.row.section, words)
         cause = type(error).__name__
         return Mistake("unreadable result", source, outcome=str(outcome), raised=raised(error), cause=cause)
-
-
-def _of_list(seen: Observation, value: Any, wanted: Sequence[Any]) -> Mistake | None:  # noqa: ANN401
-    if not is_list(value):
-        return Mistake("no sequence", value=shortened(value))
-    return _of_items(seen, value, wanted)
 
 
 def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> Mistake | None:
@@ -555,7 +603,7 @@ def _unknown(pet_id: Any, known: AbstractSet[int]) -> Mistake:  # noqa: ANN401
     return Mistake("unknown animal", pet_id=shortened(pet_id), why=why, cause=why)
 
 
-def _wrong_field(pet: Mapping[str, Any], right: Mapping[str, Any]) -> Mistake | None:
+def _wrong_field(pet: Fields, right: Fields) -> Mistake | None:
     for name in FIELDS:
         if not same(pet.get(name), right.get(name)):
             return _difference(name, pet.get(name), right.get(name))
@@ -564,7 +612,8 @@ def _wrong_field(pet: Mapping[str, Any], right: Mapping[str, Any]) -> Mistake | 
 
 def _difference(name: str, found: Any, right: Any) -> Mistake:  # noqa: ANN401
     where = ""
-    if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
+    are_texts = isinstance(found, str) and isinstance(right, str)
+    if are_texts and len(right) > _LONG:
         at = len(commonprefix([found, right]))  # noqa: RUF071  # characters are meant
         found, right, where = found[at:], right[at:], f" from character {at} on"
     shown = f"whose {name}{where} is {shortened(found)} ({type_name(found)})"
@@ -594,8 +643,10 @@ def results_stay(seen: Observation) -> Mistake | None:
     rules={"failed close": "{outcome}"},
 )
 def close_succeeds(seen: Observation) -> Mistake | None:
-    outcome = seen.outcome
-    if outcome is None or outcome.error is None or outcome.interrupt is not None or seen.call is not None:
+    outcome = seen.outcome if seen.call is None else None
+    if outcome is None or outcome.error is None:
+        return None
+    if outcome.interrupt is not None:
         return None
     return Mistake("failed close", outcome=str(outcome), cause=_cause(outcome))
 
@@ -608,7 +659,9 @@ def close_succeeds(seen: Observation) -> Mistake | None:
 )
 def interrupts_come_out(seen: Observation) -> Mistake | None:
     outcome = seen.outcome
-    if outcome is None or outcome.interrupt is None or isinstance(outcome.error, outcome.interrupt):
+    if outcome is None or outcome.interrupt is None:
+        return None
+    if isinstance(outcome.error, outcome.interrupt):
         return None
     return Mistake("exception swallowed", outcome=str(outcome), interrupt=outcome.interrupt.__name__)
 

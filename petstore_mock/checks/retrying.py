@@ -63,7 +63,11 @@ class Policy:
 
         def retries_as_promised(seen: Observation) -> Mistake | None:
             asked = _judged(seen)
-            return _too_many(self, asked) or _misplaced(self, asked) or _too_few(self, seen, asked) if asked else None
+            if not asked:
+                return None
+            sent = _too_many(self, asked) or _misplaced(self, asked)
+            has_failed = seen.outcome is not None and seen.outcome.error is not None
+            return _too_few(self, asked) if has_failed and sent is None else sent
 
         return check(
             section="",
@@ -85,19 +89,21 @@ class Policy:
 
 def _judged(seen: Observation) -> Sequence[Exchange]:
     """Return the requests of a call, if they are all of its operation and the policy speaks about them."""
-    call, outcome = seen.call, seen.outcome
-    if call is None or outcome is None or not call.row.may_be_repeated:
+    if seen.done is None or seen.shared:
         return []
-    is_known = outcome.ended is None and not seen.shared
-    is_plain = all(one.operation == call.operation and one.status not in REDIRECTS for one in seen.exchanges)
-    return seen.exchanges if is_known and is_plain else []
+    call, _ = seen.done
+    are_own = all(one.operation == call.operation for one in seen.exchanges)
+    are_redirected = any(one.status in REDIRECTS for one in seen.exchanges)
+    is_plain = are_own and not are_redirected
+    return seen.exchanges if is_plain and call.row.may_be_repeated else []
 
 
 def _failure(exchange: Exchange) -> int | str | None:
     """Return how a request failed; None for a success, and for a response that libraries read in several ways."""
     fault = exchange.fault
     if fault is None or fault.row.responds:
-        return exchange.status if exchange.status is not None and exchange.status >= 400 else None
+        has_failed = (exchange.status or 0) >= 400
+        return exchange.status if has_failed else None
     if fault.row.waits:
         return "timeout"
     return "transport" if fault.row.loses_response else None
@@ -140,12 +146,11 @@ def _paused(policy: Policy, number: int, former: Exchange, latter: Exchange) -> 
     return Mistake("pause that is not promised", pause=pause, low=low, high=high)
 
 
-def _too_few(policy: Policy, seen: Observation, asked: Sequence[Exchange]) -> Mistake | None:
-    last, outcome = asked[-1], seen.outcome
-    has_failed = outcome is not None and outcome.error is not None
+def _too_few(policy: Policy, asked: Sequence[Exchange]) -> Mistake | None:
+    last = asked[-1]
     # A client may report the hint to its caller.
     is_hinted = "retry-after" in last.response_headers
-    is_promised = _failure(last) in policy.on and len(asked) < policy.attempts
-    if has_failed and is_promised and not is_hinted:
+    is_promised = _failure(last) in policy.on and not is_hinted
+    if is_promised and len(asked) < policy.attempts:
         return Mistake("fewer attempts than promised", count=len(asked), attempts=policy.attempts)
     return None

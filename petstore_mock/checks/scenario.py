@@ -16,8 +16,9 @@ from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from petstore_mock.checks.reading import Fields
     from petstore_mock.common.values import JsonObject
     from petstore_mock.mock.face import PetStore
 
@@ -41,7 +42,7 @@ class Act:
     """
 
     kind: str
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    arguments: Fields = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class Scenario:
         """Whether the scenario makes two calls at once. Their results depend on the scheduling of threads."""
         return any(isinstance(step, Together) for step in self.steps)
 
-    def replaced(self, arguments: Callable[[Call], Mapping[str, Any]]) -> Scenario:
+    def replaced(self, arguments: Callable[[Call], Fields]) -> Scenario:
         """Return the scenario with the arguments that a function returns for each call."""
 
         def other(step: Any) -> Any:  # noqa: ANN401  # a step
@@ -160,7 +161,7 @@ class Scenario:
         return {**vars(self), "behaviour": self.behaviour.differences(), "steps": [_data(step) for step in self.steps]}
 
     @staticmethod
-    def from_data(data: Mapping[str, Any]) -> Scenario:
+    def from_data(data: Fields) -> Scenario:
         """Return the scenario for a JSON value of :meth:`to_data`.
 
         Raises:
@@ -228,9 +229,7 @@ def _ask(data: object) -> Call:
     operation = one_of(members.get("operation"), OPERATIONS, "operation")
     known = schemas.arguments(OPERATIONS[operation])
     arguments = _members(members.get("arguments", {}), "arguments", known)
-    missing = [name for name in schemas.required_arguments(OPERATIONS[operation]) if name not in arguments]
-    require(not missing, f"the argument {', '.join(missing)} of {operation}", arguments=arguments)
-    return Call(operation, {name: _value(value) for name, value in arguments.items()})
+    return Call(operation, _read(arguments, schemas.required_arguments(OPERATIONS[operation]), operation))
 
 
 def _act(data: object) -> Act:
@@ -238,9 +237,14 @@ def _act(data: object) -> Act:
     kind = one_of(members.get("kind"), ACTS, "act")
     form = ACTS[kind]
     arguments = _members(members.get("arguments", {}), f"arguments of {kind}", {*form.positional, *form.keywords})
-    missing = [name for name in form.positional if name not in arguments]
-    require(not missing, f"the argument {', '.join(missing)} of {kind}", arguments=arguments)
-    return Act(kind, {name: _value(value) for name, value in arguments.items()})
+    return Act(kind, _read(arguments, form.positional, kind))
+
+
+def _read(arguments: JsonObject, required: Iterable[str], owner: str) -> JsonObject:
+    """Return the arguments of a call or of an act; refuse them if one is missing."""
+    missing = [name for name in required if name not in arguments]
+    require(not missing, f"the argument {', '.join(missing)} of {owner}", arguments=arguments)
+    return {name: _value(value) for name, value in arguments.items()}
 
 
 def _fault(data: object) -> PlannedFault:
@@ -268,11 +272,11 @@ def _interrupt(data: object) -> Interrupt:
     return Interrupt(_call_in(members, "call"), _place_in(members, "at"))
 
 
-def _call_in(members: Mapping[str, Any], name: str) -> Call:
+def _call_in(members: Fields, name: str) -> Call:
     return _ask(_tagged(members.get(name), "a call", {"ask"})[1])
 
 
-def _place_in(members: Mapping[str, Any], name: str) -> int:
+def _place_in(members: Fields, name: str) -> int:
     place = members.get(name, 1)
     if not is_integer(place) or place < 1:
         refuse(f"expected {name} as a whole number of at least 1; got {shown(place)}")

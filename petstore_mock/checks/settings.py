@@ -21,7 +21,6 @@ import sys
 import tempfile
 import threading
 import time
-import tracemalloc
 import urllib.parse
 import urllib.request
 import warnings
@@ -70,24 +69,14 @@ def _list(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an 
     return Setting(lambda: getattr(owner, name)[:], partial(setattr, owner, name))
 
 
-def _opener() -> list[Any] | None:
-    """Return what ``install_opener()`` changed. ``urlopen()`` itself keeps a usual opener."""
-    opener = getattr(urllib.request, "_opener", None)
-    if opener is None or _parts(opener) == _parts(urllib.request.build_opener()):
-        return None
-    return _parts(opener)
-
-
-def _forget_opener(_: object) -> None:
-    setattr(urllib.request, "_opener", None)  # noqa: B010  # the module declares no type for it
+def _are_like(now: Any, before: Any) -> bool:  # noqa: ANN401  # openers
+    """Whether ``install_opener()`` changed nothing. ``urlopen()`` itself keeps a usual opener."""
+    return now is before or _parts(now) == _parts(before)
 
 
 def _parts(opener: Any) -> list[Any]:  # noqa: ANN401
-    return [opener.addheaders, sorted(type(handler).__name__ for handler in opener.handlers)]
-
-
-def _stop_tracing(_: object) -> None:
-    tracemalloc.stop()
+    known: Any = opener or urllib.request.build_opener()
+    return [known.addheaders, sorted(type(handler).__name__ for handler in known.handlers)]
 
 
 def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
@@ -121,13 +110,16 @@ def _folder() -> str:
 def _umask() -> int | None:
     """Return the mask of file modes. ``os.umask()`` can't read it without a change."""
     with suppress(OSError), open_file("/proc/self/status", encoding="ascii") as status:
-        return next((int(line.split()[1], 8) for line in status if line.startswith("Umask:")), None)
+        for line in status:
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
     return None
 
 
 def _limits() -> list[tuple[int, int]]:
     """Return the limits of open files and memory, on systems that have them."""
-    return [resource.getrlimit(getattr(resource, kind)) for kind in _LIMITS] if resource else []
+    kinds = _LIMITS if resource else ()
+    return [resource.getrlimit(getattr(resource, kind)) for kind in kinds]
 
 
 def _set_limits(limits: list[tuple[int, int]]) -> None:
@@ -146,10 +138,7 @@ def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of 
     return False
 
 
-_OF_SYS: Final = (
-    *("excepthook", "displayhook", "unraisablehook", "breakpointhook", "tracebacklimit", "dont_write_bytecode"),
-    *("stdout", "stderr", "stdin"),
-)
+_OF_SYS: Final = ("excepthook", "unraisablehook", "tracebacklimit", "stdout", "stderr", "stdin")
 # Settings that are no function, class or constant of a module.
 _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(lambda: logging.root.level, logging.root.setLevel),
@@ -157,7 +146,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "logging.disable()": _attribute(logging.root.manager, "disable"),
     "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
     "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
-    "urllib.request.install_opener()": Setting(_opener, _forget_opener),
+    "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=_are_like),
     "os.environ": Setting(_environment, _set_environment),
     "os.getcwd()": Setting(_folder, os.chdir),
     "decimal.getcontext()": Setting(lambda: decimal.getcontext().prec, _set_precision),
@@ -172,13 +161,9 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
     "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
     "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
-    "gc.callbacks": Setting(lambda: gc.callbacks[:], partial(operator.setitem, gc.callbacks, slice(None))),
-    "tracemalloc.start()": Setting(tracemalloc.is_tracing, _stop_tracing),
     "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
-    "sys.get_int_max_str_digits()": Setting(
-        getattr(sys, "get_int_max_str_digits", int), getattr(sys, "set_int_max_str_digits", int)
-    ),
+    "sys.get_int_max_str_digits()": Setting(sys.get_int_max_str_digits, sys.set_int_max_str_digits),
     **{f"sys.{name}": _list(sys, name) for name in ("path", "meta_path", "path_hooks", "argv")},
     **{f"sys.{name}": _attribute(sys, name) for name in _OF_SYS},
     **{
@@ -207,6 +192,11 @@ _OWNERS: Final[Mapping[str, Any]] = {
     "ssl.SSLContext": ssl.SSLContext,
     "threading.Thread": threading.Thread,
 }
+# The same for these modules of libraries, if the program has imported them.
+_OF_LIBRARIES: Final = (
+    *("requests.adapters", "requests.sessions", "urllib3.connection", "urllib3.connectionpool"),
+    *("urllib3.util.connection", "urllib3.util.retry", "urllib3.util.ssl_", "httpx._config"),
+)
 _CONSTANTS: Final = (int, str, bytes, tuple)
 
 
@@ -215,7 +205,9 @@ class Settings:
 
     def __init__(self) -> None:
         self.values = {name: setting.read() for name, setting in _SETTINGS.items()}
-        self._members: dict[str, dict[str, Any]] = {name: {**vars(owner)} for name, owner in _OWNERS.items()}
+        loaded: dict[str, Any] = {name: sys.modules[name] for name in _OF_LIBRARIES if name in sys.modules}
+        self._owners: dict[str, Any] = {**_OWNERS, **loaded}
+        self._members: dict[str, dict[str, Any]] = {name: {**vars(owner)} for name, owner in self._owners.items()}
         self._handlers = {name: _working(logger) for name, logger in _loggers().items()}
         self._modules = len(sys.modules)
 
@@ -226,7 +218,10 @@ class Settings:
     def changes(self) -> list[str]:
         """Return the names of the settings that have other values now."""
         now = Settings()
-        changed = [name for name, value in self.values.items() if not _SETTINGS[name].same(now.values[name], value)]
+        changed: list[str] = []
+        for name, value in self.values.items():
+            if not _SETTINGS[name].same(now.values[name], value):
+                changed.append(name)
         changed += self._replaced(now._members)
         if self.has_imported:
             return [name for name in changed if name not in _BY_IMPORTS]
@@ -235,9 +230,10 @@ class Settings:
     def _replaced(self, now: Mapping[str, Mapping[str, Any]]) -> list[str]:
         replaced: list[str] = []
         for owner, members in self._members.items():
-            others = now[owner]
-            other = [name for name, former in members.items() if others.get(name) is not former]
-            replaced += [f"{owner}.{name}" for name in other if _is_replaced(members[name], others.get(name))]
+            for name, former in members.items():
+                other = now[owner].get(name)
+                if other is not former and _is_replaced(former, other):
+                    replaced.append(f"{owner}.{name}")
         return replaced
 
     @property
@@ -253,7 +249,7 @@ class Settings:
         for owner, members in self._members.items():
             for name in members:
                 if f"{owner}.{name}" in names:
-                    setattr(_OWNERS[owner], name, members[name])
+                    setattr(self._owners[owner], name, members[name])
         for name, logger in _loggers().items():
             if name in names:
                 logger.handlers = self._handlers.get(name, [])
@@ -267,9 +263,11 @@ def _is_replaced(former: object, now: object) -> bool:
 
 def _loggers() -> dict[str, logging.Logger]:
     """Return the loggers that have handlers."""
-    known = [*logging.root.manager.loggerDict.values()]
-    loggers = [logger for logger in known if isinstance(logger, logging.Logger)]
-    return {f"logging.getLogger({logger.name!r}).handlers": logger for logger in loggers if logger.handlers}
+    found: dict[str, logging.Logger] = {}
+    for logger in [*logging.root.manager.loggerDict.values()]:
+        if isinstance(logger, logging.Logger) and logger.handlers:
+            found[f"logging.getLogger({logger.name!r}).handlers"] = logger
+    return found
 
 
 def _working(logger: logging.Logger) -> list[logging.Handler]:

@@ -34,6 +34,7 @@ _MOST_FILES: Final = 2_000  # of a folder
 _MOST_BELOW: Final = 200  # of a folder in it
 _MOST_READ: Final = 2**18  # bytes of a file
 _COARSE: Final = 0.05  # seconds by which the clock of a file system may be behind
+_LOOP: Final = "anon_inode:[eventpoll]"  # what an event loop opens
 _one_at_a_time: Final = Lock()
 
 
@@ -59,6 +60,7 @@ class Watch:
         self._threads = client_threads()
         self._replaced = ExitStack()
         self._former = Settings()
+        self._children = _children()
         self._is_open = _one_at_a_time.acquire(blocking=False)
         self._began = time() - _COARSE
         if self._is_open:
@@ -112,13 +114,18 @@ class Watch:
         return changed
 
     def files_left(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the temporary files that stay, and the open files and pipes, in words."""
+        """Return the temporary files that stay, and the open files, pipes and event loops, in words."""
         if not self._is_open:
             return (), ()
         files = [f"the temporary file {name}" for name in list_folder(self._own_folder)]
         # A thread of the program may read a file meanwhile.
         settled(lambda: not self._opened())
         return files, self._opened()
+
+    def children_left(self) -> list[str]:
+        """Return the child processes that stay, in words."""
+        settled(lambda: _children() <= self._children, _MOMENT)
+        return [f"the child process {number}" for number in _children() - self._children]
 
     def _opened(self) -> list[str]:
         opened = Counter(_descriptors()) - Counter(self._descriptors)
@@ -139,7 +146,9 @@ class Watch:
         if closely and not settled(lambda: not self.threads_work()):
             return self._running()
         rest = self._running()
-        return before if closed and len(rest) < len(before) else rest if len(rest) > _MOST_THREADS else []
+        if closed and len(rest) < len(before):
+            return before
+        return rest if len(rest) > _MOST_THREADS else []
 
     def files(self) -> Iterator[Shown]:
         """Yield the texts of the files that were written since the creation, as far as they are near."""
@@ -184,20 +193,36 @@ def _text_of(entry: os.DirEntry[str], since: float) -> Iterator[Shown]:
 
 
 def _descriptors() -> list[str]:
-    """Return the open files and pipes of the process, on systems with ``/proc``."""
+    """Return the open files, pipes and event loops of the process, on systems with ``/proc``."""
     found: list[str] = []
     with suppress(OSError):
         for number in list_folder("/proc/self/fd"):
             with suppress(OSError):
-                found.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115  # a path takes seven times as long
-    return [name for name in found if name.startswith(("/", "pipe:")) and not name.startswith(("/dev/", "/proc/"))]
+                name = os.readlink(f"/proc/self/fd/{number}")  # noqa: PTH115  # a path takes seven times as long
+                # A number tells one loop from another.
+                found.append(f"the event loop {number}" if name == _LOOP else name)
+    opened = [name for name in found if name.startswith(("/", "pipe:", "the event loop"))]
+    return [name for name in opened if not name.startswith(("/dev/", "/proc/"))]
+
+
+def _children() -> set[str]:
+    """Return the numbers of the child processes, on systems with ``/proc``."""
+    found: set[str] = set()
+    with suppress(OSError):
+        for thread in list_folder("/proc/self/task"):
+            found.update(_numbers_of_children(thread))
+    return found
+
+
+def _numbers_of_children(thread: int | str) -> list[str]:
+    with suppress(OSError), open_file(f"/proc/self/task/{thread}/children", encoding="ascii") as children:
+        return children.read().split()
+    return []
 
 
 def _children_of(thread: int) -> Iterator[Shown]:
     """Yield the arguments and the environment of each child process that a thread has begun."""
-    numbers: list[str] = []
-    with suppress(OSError), open_file(f"/proc/self/task/{thread}/children", encoding="ascii") as children:
-        numbers = children.read().split()
+    numbers = _numbers_of_children(thread)
     if numbers:
         inherited = {f"{name}={value}" for name, value in os.environ.items()}
         for child in numbers:

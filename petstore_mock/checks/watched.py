@@ -29,14 +29,17 @@ from petstore_mock.errors import ReportedError
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from petstore_mock.checks.adapting import Methods
-    from petstore_mock.checks.check import Ended
+    from petstore_mock.checks.check import Ended, Group, Work
     from petstore_mock.checks.pulse import Pulse
-    from petstore_mock.checks.reading import Kind, ReadPet
+    from petstore_mock.checks.reading import Classify, ReadPet
     from petstore_mock.faults import Fault
+    from petstore_mock.journal.exchange import Exchange
     from petstore_mock.mock.face import PetStore
+
+__tracebackhide__ = True  # pytest shows the line of the test
 
 CHECKS: Final[dict[str, Check]] = {
     name: check
@@ -86,14 +89,16 @@ def _clients_here() -> list[WatchedClient]:
 
 
 def _open_clients() -> list[WatchedClient]:
-    clients = [reference() for reference in _open.keyrefs()]
-    return [client for client in clients if client is not None]
+    # Another thread may close a client meanwhile.
+    return list(filter(None, (reference() for reference in _open.keyrefs())))
 
 
 def _player_here() -> Player:
     """Return the player of another open client of this thread: a program may use two clients in one thread."""
-    players = [client.player for client in _clients_here() if not client.player.is_lost]
-    return players[0] if players else Player()
+    for client in _clients_here():
+        if not client.player.is_lost:
+            return client.player
+    return Player()
 
 
 class WatchedClient:
@@ -126,7 +131,7 @@ class WatchedClient:
         petstore: PetStore,
         *,
         checks: Iterable[Check] | None = None,
-        classify: Callable[[BaseException], Kind] = classify_exception,
+        classify: Classify = classify_exception,
         read_pet: ReadPet = read_pet,
         methods: Methods | None = None,
         quiet: bool = False,
@@ -135,7 +140,6 @@ class WatchedClient:
         others: Iterable[PetStore] = (),
         ignore: Iterable[str] = (),
     ) -> None:
-        __tracebackhide__ = True
         self.petstore: Any = petstore  # a PetStoreMock, or a mock in another process
         self.quiet, self.others = quiet, [*others]
         self.made_in = get_ident()
@@ -144,7 +148,7 @@ class WatchedClient:
         self.calls = 0
         self.raised: BaseException | None = None  # the latest error that a call raised; quiet calls raise none
         self.ignored: Counter[str] = Counter()  # the findings that did not count, by rule
-        self.known: Container[tuple[str, ...]] = ()  # the groups of findings that do not count any more
+        self.known: Container[Group] = ()  # the groups of findings that do not count any more
         self._checks = tuple(CHECKS.values() if checks is None else checks)
         self._ignore = checked_rules(ignore, self._checks)
         self._classify, self._read_pet = classify, read_pet
@@ -157,7 +161,8 @@ class WatchedClient:
         self._look()
         self._test = str(getattr(getattr(make_client, "func", make_client), "__module__", ""))
         self._looks_closely = False  # for what keeps the client in memory
-        self._watch = Watch() if any("process" in one.needs for one in self._checks) else None
+        needs = frozenset[str]().union(*(one.needs for one in self._checks))
+        self._watch = Watch() if "process" in needs else None
         try:
             self._make(partial(AdaptedClient, make_client, petstore, methods))
         except BaseException:
@@ -167,7 +172,6 @@ class WatchedClient:
         _open[self] = None
 
     def _make(self, make: Callable[[], AdaptedClient]) -> None:
-        __tracebackhide__ = True
         outcome = self._guarded(make, replace(self.limits, standstill=_MAKES))
         if _needs_main_thread(outcome.error):
             outcome = attempt(make, self._classify)
@@ -193,17 +197,16 @@ class WatchedClient:
         return Finding("make_client", "failed make_client", "make_client", str(outcome), source)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
-        row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
-        if row is None or row.name not in self.client.operations:
-            message = f"the client has no method {name}"
-            raise AttributeError(message)
-        return partial(self._call, row)
+        for row in OPERATIONS.values():
+            if row.client_method == name and row.name in self.client.operations:
+                return partial(self._call, row)
+        message = f"the client has no method {name}"
+        raise AttributeError(message)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        __tracebackhide__ = True
         self.close()
 
     def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
@@ -222,7 +225,6 @@ class WatchedClient:
         Raises:
             AssertionError: a check of one of the calls failed.
         """
-        __tracebackhide__ = True
         self._skip()
         self.calls += 2
         whole = self._attempt(partial(at_once, self.client, (first, second), hold, then, self._classify))
@@ -245,7 +247,6 @@ class WatchedClient:
         Raises:
             AssertionError: the call did not raise what interrupted it.
         """
-        __tracebackhide__ = True
         self._skip()
         self.calls += 1
         by_itself = self.limits.sends_by_itself
@@ -275,7 +276,6 @@ class WatchedClient:
 
     def leave(self) -> None:
         """Leave the client's ``with`` block with an error, if it has one. The error must come out of the block."""
-        __tracebackhide__ = True
         self._skip()
         if self.client.leaving is not None:
             outcome = self._attempt(partial(self.client.leave, BlockError("raised in the with block")))
@@ -284,11 +284,10 @@ class WatchedClient:
 
     def reuse(self) -> None:
         """Close the client, make a call, and close it again. The call may raise an error, and nothing may stay open."""
-        __tracebackhide__ = True
         self._skip()
         self._looks_closely = True
         self._close()
-        reads = [row.name for row in OPERATIONS.values() if row.name in self.client.operations and row.shows_many]
+        reads = [name for name in self.client.operations if OPERATIONS[name].shows_many]
         if not reads or self.client.closing is None:
             return
         call = Call(reads[0])
@@ -298,7 +297,6 @@ class WatchedClient:
         self._close()
 
     def _close(self) -> None:
-        __tracebackhide__ = True
         self._find(self._observed(doing="close()", outcome=self._attempt(self.client.close)))
 
     def spoil(self) -> None:
@@ -307,16 +305,16 @@ class WatchedClient:
             self._guarded(partial(_spoil, self._results[-1].value), self.limits)
 
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
-        __tracebackhide__ = True
         call = Call.of(row, positional, given)
         self._skip()
         self.calls += 1
         outcome = self._attempt(partial(self._begin, call))
         process = self._facts()
-        if process is not None and outcome.error is None and not row.commits:
+        has_read = outcome.error is None and not row.commits
+        if process is not None and has_read:
             process.remains = {"memory grows": self._growth.note(call)}
         seen = self._observed(call=call, outcome=outcome, earlier_results=self._results, process=process)
-        seen.is_same_error = outcome.error is not None and any(one() is outcome.error for one in self._errors)
+        seen.is_same_error = any(one() is outcome.error for one in self._errors if outcome.error is not None)
         self._find(seen)
         self._leave(outcome)
         # The traceback references the outcome, and perhaps a connection.
@@ -337,7 +335,6 @@ class WatchedClient:
 
     def _leave(self, outcome: Outcome) -> None:
         """Raise LeftError for a call that goes on, although no check that counts has failed."""
-        __tracebackhide__ = True
         if outcome.ended is not None:
             raise LeftError(outcome.ended, self.limits.pause)
 
@@ -351,18 +348,24 @@ class WatchedClient:
 
     def _do_others_work(self) -> bool:
         """Whether threads or tasks of other clients may send requests meanwhile."""
-        return any(other.works for other in _open_clients() if other.petstore in self.others)
+        others = [client for client in _open_clients() if client.petstore in self.others]
+        return any(client.works for client in others)
 
     @property
     def works(self) -> bool:
         """Whether threads or tasks of the client may send requests at any time."""
-        tasks_go_on = "client" in vars(self) and self.client.tasks_go_on
-        return tasks_go_on or (self._watch is not None and self._watch.threads_work())
+        if self._tasks_go_on:
+            return True
+        return self._watch is not None and self._watch.threads_work()
+
+    @property
+    def _tasks_go_on(self) -> bool:
+        return "client" in vars(self) and self.client.tasks_go_on
 
     def _look(self) -> None:
         _looked_at.update((one, len(one.journal)) for one in (self.petstore, *self.others))
 
-    def _guarded(self, function: Callable[[], Any], limits: Limits, pulse: Pulse | None = None) -> Outcome:
+    def _guarded(self, function: Work, limits: Limits, pulse: Pulse | None = None) -> Outcome:
         """Call code of the client in a thread, because it may never end, or end the thread."""
         handshake = any(planned.fault.row.meets_handshakes for planned in _planned(self.petstore))
         player = Player() if self.player.is_lost else self.player
@@ -384,17 +387,19 @@ class WatchedClient:
             loop = self.client.loop_thread if "client" in vars(self) else 0
             self._watch.look(player.native_id, loop)
 
-    def _attempt(self, function: Callable[[], Any]) -> Outcome:
+    def _attempt(self, function: Work) -> Outcome:
         """Make a call of the client, and wait for what it still sends."""
         journal, connections = self.petstore.journal, open_connections(self.petstore)
         sent = len(journal)
         outcome = self._guarded(function, self.limits, self.client.pulse)
-        if outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY):
-            fault = journal[-1].fault
-            if fault is not None and fault.row.needs_socket:  # a kept connection is about to close
-                settled(lambda: open_connections(self.petstore) < max(connections, 1), _CLOSES)
+        has_sent = outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY)
+        fault = journal[-1].fault if has_sent else None
+        if fault is not None and fault.row.needs_socket:
+            # A kept connection is about to close.
+            settled(lambda: open_connections(self.petstore) < max(connections, 1), _CLOSES)
         watch, limits = self._watch, self.limits
-        if watch is not None and not limits.sends_by_itself and outcome.ended is None:
+        may_go_on = outcome.ended is None and not limits.sends_by_itself
+        if watch is not None and may_go_on:
             # A thread that the call started may send one more request, which belongs to the call. If the thread works
             # for longer, its requests can't be attributed to a call.
             limits.sends_by_itself = not settled(lambda: not watch.threads_work(), _UNDER_WAY)
@@ -407,7 +412,6 @@ class WatchedClient:
         Raises:
             AssertionError: the close failed, or a thread, task, connection or changed setting remains.
         """
-        __tracebackhide__ = True
         if self not in _open:
             return
         del _open[self]
@@ -416,9 +420,7 @@ class WatchedClient:
             self._end_watch()
             return
         self._skip()
-        client = self.client
-        closed = any(end is not None for end in (client.closing, client.leaving))
-        del client  # the close must let go of it
+        closed = self.client.closing is not None or self.client.leaving is not None
         self._results.clear()
         try:
             self._end(closed=closed)
@@ -430,7 +432,6 @@ class WatchedClient:
             self.player.end()
 
     def _end(self, *, closed: bool) -> None:
-        __tracebackhide__ = True
         try:
             self._close()
             if self.client.closing is not None:
@@ -447,27 +448,36 @@ class WatchedClient:
         if watch is None:
             return None
         reference, held = _reference(client.client), holders(client.client, self._test)
-        tasks, lost, sent = client.tasks_left, client.lost, len(self.petstore.journal)
+        running, lost, sent = client.tasks_left, client.lost, len(self.petstore.journal)
         # Threads of other clients can't be told from threads of this one.
         alone = closed and not _clients_here()
+        closely = alone and self._looks_closely
         shown, kept = [*self._shown(watch), *watch.files()], max(self._before, client.pooled)
         is_here = client.is_here
+        # Python closes some files when it collects the client.
+        left = watch.files_left() if closed else None
         del client, self._growth
-        closely = alone and self._looks_closely
-        threads = watch.threads_left(partial(vars(self).pop, "client"), closed=alone, closely=closely)
-        files, opened = watch.files_left()
-        if self._looks_closely and not settled(lambda: reference() is None, _UNDER_WAY):
-            held += hidden_holders(reference())
-        remains = {
-            "temporary files left": files,
-            "descriptors left": opened if is_here else (),
-            "client left alive": held if closed else (),
-            "request after the close": [one.request_line for one in self.petstore.journal[sent:]] if closely else (),
-        }
+        running += watch.threads_left(partial(vars(self).pop, "client"), closed=alone, closely=closely)
+        files, opened = left or watch.files_left()
+        if is_here and alone:
+            running += watch.children_left()
+        remains = {"temporary files left": files}
+        if is_here:
+            remains["descriptors left"] = opened
+        if closed:
+            remains["client left alive"] = held
+        if closely:
+            self._look_closely(remains, reference, sent)
         # Other watched clients may use the same listener.
         connections = self._too_many(kept + _MOST_CONNECTIONS * len(_open))
         settings, lost = self._end_watch(), [*lost, *watch.lost]
-        return Process(None, shown, connections, [*tasks, *threads], settings, remains, lost)
+        return Process(None, shown, connections, running, settings, remains, lost)
+
+    def _look_closely(self, remains: dict[str, Sequence[str]], reference: Callable[[], object], sent: int) -> None:
+        """Add the requests after the close, and what else keeps the client in memory."""
+        remains["request after the close"] = [one.request_line for one in self.petstore.journal[sent:]]
+        if not settled(lambda: reference() is None, _UNDER_WAY):
+            remains["client left alive"] = [*remains["client left alive"], *hidden_holders(reference())]
 
     def _shown(self, watch: Watch) -> list[str]:
         """Return the texts that the client has shown since the last look."""
@@ -493,21 +503,27 @@ class WatchedClient:
     def _observed(self, **given: Any) -> Observation:  # fields of an observation
         """Return the observation of everything since the last one."""
         petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
-        exchanges = journal[before:]
+        exchanges, foreign = [*journal[before:]], list[Any]()
         seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)
         has_socket = any(exchange.connection for exchange in exchanges)
         seen.url = petstore.url if has_socket else ""
         seen.lags = petstore.behaviour.visibility == "delayed"
         seen.patience, seen.longest_wait = self.limits.patience, self.limits.longest_wait
         seen.pets = {pet["id"]: pet for pet in petstore.pets}
-        tasks_go_on = "client" in vars(self) and self.client.tasks_go_on
-        seen.shared = self.limits.sends_by_itself or tasks_go_on
+        seen.shared = self.limits.sends_by_itself or self._tasks_go_on
         for other in self.others:
-            seen.foreign = [*seen.foreign, *other.journal[_looked_at[other] :]]
-        seen.others_work = self._others_work
+            for exchange in other.journal[_looked_at[other] :]:
+                is_own = self._is_stray(exchange, other)
+                (exchanges if is_own else foreign).append(exchange)
+        seen.foreign, seen.others_work = foreign, self._others_work
         self._look()
         seen.flaw = self._flaw(has_sent=bool(exchanges))
         return seen
+
+    def _is_stray(self, exchange: Exchange, other: PetStore) -> bool:
+        """Whether a request of this client reached the newest world of its service, because it shows no valid key."""
+        is_same_service = getattr(other, "service", None) is getattr(self.petstore, "service", self)
+        return is_same_service and {self.petstore.api_key}.issuperset(exchange.request.credentials)
 
     def _flaw(self, *, has_sent: bool) -> Fault | None:
         """Return the fault of the TLS handshake that the client met."""
@@ -515,11 +531,11 @@ class WatchedClient:
             row = planned.fault.row
             if planned.hits and row.meets_handshakes:
                 # If the certificate was right, a later connection was sound.
-                return planned.fault if row.breaks_certificate or not has_sent else None
+                is_met = row.breaks_certificate or not has_sent
+                return planned.fault if is_met else None
         return None
 
     def _find(self, seen: Observation) -> None:
-        __tracebackhide__ = True
         outcome = self._guarded(partial(self._findings, seen), self.limits)
         if isinstance(outcome.error, Exception):
             # An error of a check or of another function of the test.
@@ -541,7 +557,9 @@ class WatchedClient:
 def checked_rules(ignore: Iterable[str], checks: Iterable[Check]) -> frozenset[str]:
     """Return the names of checks and rules in ``ignore``; refuse other names."""
     require(not isinstance(ignore, str), "ignore= as a list of names", ignore=ignore)
-    known = [name for check in checks for name in (check.name, *check.rules)]
+    known: list[str] = []
+    for check in checks:
+        known += [check.name, *check.rules]
     return frozenset(one_of(name, known, "rule or check") for name in ignore)
 
 
@@ -587,7 +605,9 @@ watched = WatchedClient
 def open_connections(petstore: Any) -> int:  # noqa: ANN401
     """Return the number of open connections to the mock's listener, or 0 if it is in another process."""
     service = getattr(petstore, "service", None)
-    return service.server.open_connections if service is not None and service.server.is_alive else 0
+    if service is None:
+        return 0
+    return service.server.open_connections if service.server.is_alive else 0
 
 
 def _planned(petstore: Any) -> list[Any]:  # noqa: ANN401

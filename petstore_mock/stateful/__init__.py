@@ -37,6 +37,7 @@ if not TYPE_CHECKING:  # a type checker would believe that every name exists
     __getattr__ = of_module(__name__, __all__)
 
 P = ParamSpec("P")
+__tracebackhide__ = True  # pytest shows the line of the test
 
 
 def _with_options_of(
@@ -46,7 +47,6 @@ def _with_options_of(
 
     def decorated(function: Callable[[Options], CheckReport]) -> Callable[P, CheckReport]:
         def checks(*args: P.args, **kwargs: P.kwargs) -> CheckReport:
-            __tracebackhide__ = True
             try:
                 signature(options).bind(*args, **kwargs)
             except TypeError as error:
@@ -64,7 +64,6 @@ def _with_options_of(
 
 @_with_options_of(Options)
 def check_client(options: Options) -> CheckReport:
-    __tracebackhide__ = True
     if is_replay():
         refuse("expected check_client within a test function; got a call while a module of tests is imported")
     from petstore_mock.stateful.search import Search  # needs Hypothesis, unlike a pasted test

@@ -9,8 +9,8 @@ from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks  # needs
 
 # isort: split
 from dataclasses import replace
-from itertools import chain, product
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import chain, filterfalse, product
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from petstore_mock import faults as kinds
 from petstore_mock.checks.scenario import Act, Interrupt, PlannedFault, Scenario, Together
@@ -51,44 +51,50 @@ _LIMITED: Final = 7  # calls: more than the rate limit allows
 _RATE_LIMIT: Final = next(name for name, gap in GAPS.items() if gap.makes_wait)
 
 
+Scenarios: TypeAlias = "Iterator[Scenario]"
+
+
 class Family(NamedTuple):
     """Some directed scenarios."""
 
     name: str
     words: str  # what the client meets, for the documents
-    scenarios: Callable[[Blocks, Options], Iterator[Scenario]]
+    scenarios: Callable[[Blocks, Options], Scenarios]
     takes_time: bool = False  # the search plays these scenarios side by side
 
 
-def _certificates(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _certificates(blocks: Blocks, options: Options) -> Scenarios:
     for flaw in _FLAWS if options.tls else ():
         yield Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
 
 
-def _arguments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _arguments(blocks: Blocks, options: Options) -> Scenarios:
     calls = blocks.values(options.strategies)
     for plain in blocks.plain:
         own = [call for call in calls if call.operation == plain.operation]
         yield Scenario(steps=(SEVERAL, *own, *blocks.plain))
 
 
-def _other_actors(blocks: Blocks, _: Options) -> Iterator[Scenario]:
+def _other_actors(blocks: Blocks, _: Options) -> Scenarios:
     for kind in blocks.others():
         yield Scenario(steps=(SEVERAL, *_flat(kind)))
 
 
-def _interrupts(blocks: Blocks, _: Options) -> Iterator[Scenario]:
+def _interrupts(blocks: Blocks, _: Options) -> Scenarios:
     for place in range(1, _PLACES):
         interrupts = [Interrupt(ask, place) for ask in blocks.plain]
         yield Scenario(steps=(SEVERAL, *blocks.plain, *interrupts, *blocks.plain))
 
 
-def _lives(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _lives(blocks: Blocks, options: Options) -> Scenarios:
     for look in blocks.looks:
         yield Scenario(steps=(SEVERAL, *[look] * _EQUAL_CALLS))
     for fault, ask in product(_OUTAGES if options.chosen_faults is None else (), blocks.plain):
         outage = PlannedFault(fault=fault, on=ask.operation)
         yield Scenario(steps=(SEVERAL, ask, ask, outage, *[ask] * 3))
+    # Another client ends first.
+    other: Block = (Act("switch"), *blocks.plain, Act("reuse"), Act("switch"))
+    yield Scenario(steps=(SEVERAL, *blocks.plain, *other, *blocks.plain))
     for end in ("leave", "reuse"):
         yield Scenario(steps=(SEVERAL, *blocks.plain, Act("close_connections"), *blocks.plain, Act(end)))
 
@@ -100,24 +106,24 @@ def quick_subjects(options: Options) -> Mapping[str, Iterable[Fault]]:
     """Return the faults that take no time, by subject."""
     if options.chosen_faults is None:
         return QUICK
-    return {"your faults": [fault for fault in options.chosen_faults if is_quick(fault)]}
+    return {"your faults": list(filter(is_quick, options.chosen_faults))}
 
 
 def slow_faults(options: Options) -> Iterable[Fault]:
     if options.chosen_faults is not None:
-        return [fault for fault in options.chosen_faults if not is_quick(fault)]
+        return filterfalse(is_quick, options.chosen_faults)
     usual = chain.from_iterable(SLOW.values())
     return (*usual, *_LONG) if options.longest_wait is not None else usual
 
 
-def quick_faults(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def quick_faults(blocks: Blocks, options: Options) -> Scenarios:
     for faults in quick_subjects(options).values():
         # A client that read the response may have left a part of it for the next call.
         steps = _flat((fault, ask, *[ask] * fault.fault.row.readable) for fault, ask in blocks.meetings(faults))
         yield Scenario(steps=(_MANY, *steps))
 
 
-def _outages(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _outages(blocks: Blocks, options: Options) -> Scenarios:
     if options.chosen_faults is not None:
         return
     steps: list[Step] = []
@@ -136,7 +142,7 @@ def _lost(blocks: Blocks, options: Options) -> list[Step]:
     return _flat(blocks.meetings([kinds.reset()])) if options.chosen_faults is None else []
 
 
-def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _waits(blocks: Blocks, options: Options) -> Scenarios:
     for fault, ask in blocks.meetings(slow_faults(options)):
         yield Scenario(steps=(Act("seed"), ask, fault, ask, ask))
     if _RATE_LIMIT not in options.gaps:
@@ -149,7 +155,7 @@ def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
         yield Scenario(behaviour, (*clock, Act("seed"), *[ask] * _LIMITED))
 
 
-def _redirections(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _redirections(blocks: Blocks, options: Options) -> Scenarios:
     if options.chosen_faults is None:
         # A client may have stored the redirection of another operation.
         yield Scenario(steps=(SEVERAL, *_flat(blocks.redirections()), *map(blocks.full, blocks.plain)))
@@ -158,9 +164,9 @@ def _redirections(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 # Surroundings, gaps, and two calls at once
 
 
-def _environments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _environments(blocks: Blocks, options: Options) -> Scenarios:
     asks = blocks.values(options.strategies)
-    numbers = [ask for ask in asks if not any(isinstance(value, str) for value in ask.arguments.values())]
+    numbers = [ask for ask in asks if str not in map(type, ask.arguments.values())]
     steps: Block = (SEVERAL, *blocks.plain, *blocks.plain, *numbers)
     for name in options.environment:
         is_excluded = name == "ipv6" and options.tls
@@ -173,7 +179,7 @@ def _environments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
             yield Scenario(steps=steps, environment=name)
 
 
-def _gaps(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _gaps(blocks: Blocks, options: Options) -> Scenarios:
     # After a lost response, a client may look for the animal. With some alternatives, it does not find the animal.
     steps = (*_lost(blocks, options), _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
     for name in options.gaps:
@@ -186,14 +192,16 @@ def _gaps(blocks: Blocks, options: Options) -> Iterator[Scenario]:
             yield Scenario(Behaviour().replace({name: alternative}), (*steps, *values))
 
 
-def _at_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _at_once(blocks: Blocks, options: Options) -> Scenarios:
     """Yield the scenarios with two calls at once.
 
     There are two steps for each line at which the first call stops: the second call does not stop, or stops later.
     """
-    places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
     for first, second in blocks.pairs() if options.concurrent else ():
-        yield Scenario(steps=(TWO_PETS, *blocks.plain, *(Together(first, second, *held) for held in places)))
+        steps: list[Step] = [TWO_PETS, *blocks.plain]
+        for hold in range(1, PLACES):
+            steps += [Together(first, second, hold), Together(first, second, hold, hold + 3)]
+        yield Scenario(steps=tuple(steps))
 
 
 FAMILIES: Final = (
@@ -213,7 +221,8 @@ FAMILIES: Final = (
     ),
     Family(
         "life cycle",
-        "many equal calls; calls after a short outage; an error in the `with` block; a call of a closed client",
+        "many equal calls; calls after a short outage; calls after another client is closed; an error in the `with` "
+        "block; a call of a closed client",
         _lives,
     ),
     Family("faults", "each fault that takes no time, for each operation, before and after the commit", quick_faults),

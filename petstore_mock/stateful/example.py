@@ -49,17 +49,21 @@ class World:
     def ids(self) -> list[int]:
         """Return the ids of the animals, the newest last."""
         now = dict.fromkeys(pet["id"] for pet in self.petstore.pets)
-        self._vanished += [one for one in self._known if one not in now]
-        self._known = dict.fromkeys(one for one in (*self._known, *now) if one in now)
+        for known in [*self._known]:
+            if known not in now:
+                self._vanished.append(known)
+                del self._known[known]
+        self._known |= now
         return list(self._known)
 
     def chosen(self, value: Any) -> Any:  # noqa: ANN401  # an argument is any value
         """Return the id for a pick, or the value itself; without a matching animal, an unknown id."""
         if not isinstance(value, Pick):
             return value
-        known = self.ids()
-        ids = known if value.which == "known" else self._vanished
-        return ids[-1 - value.index % len(ids)] if ids else 1 if value.which == "known" else 404
+        ids, unknown = self.ids(), 1
+        if value.which == "vanished":
+            ids, unknown = self._vanished, 404
+        return ids[-1 - value.index % len(ids)] if ids else unknown
 
     def call(self, step: Call) -> Call:
         """Return the call of a step with ids instead of picks."""
@@ -79,7 +83,9 @@ class Example:
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True, chance: int | None = None) -> None:
         self.run, self.scenario, self.chance = run, scenario, chance
         # While other examples run, facts about the process can't be attributed to this one.
-        self._checks = [check for check in run.checks if alone or "process" not in check.needs]
+        self._checks = run.checks
+        if not alone:
+            self._checks = [check for check in run.checks if "process" not in check.needs]
         self.lines: list[Line] = []  # the steps so far
         self.taken = 0
         self.found: Found | None = None
@@ -229,13 +235,14 @@ class Example:
         exchanges = journal[before:]
         self._note_outage(step, exchanges)
         plan, self._plan = self._plan, None
-        if plan is not None and any(exchange.fault for exchange in exchanges):
+        has_met = any(exchange.fault for exchange in exchanges)
+        if plan is not None and has_met:
             self.run.report.requests[plan] = len(exchanges)
 
     def _note_outage(self, step: Call, exchanges: Sequence[Exchange]) -> None:
         """Note a call in an outage, or the first one after it."""
-        plan = self._outage
-        if plan is None or plan.on != step.operation or not exchanges:
+        plan = self._outage if exchanges else None
+        if plan is None or plan.on != step.operation:
             return
         outage = self.run.report.outage(plan)
         if not self._is_outage_over:
@@ -247,7 +254,8 @@ class Example:
     def _together(self, step: Together) -> None:
         world = self._world
         pair = world.call(step.first), world.call(step.second)
-        if pair[0] != pair[1] and {call.operation for call in pair} <= self.run.operations.keys():
+        is_known = {step.first.operation, step.second.operation} <= self.run.operations.keys()
+        if is_known and pair[0] != pair[1]:
             then = {} if step.then is None else {"then": step.then}
             self._do(world.client, "at_once", *pair, hold=step.hold, **then)
 
@@ -285,11 +293,10 @@ class Example:
         self._plan = step
         row = OPERATIONS.get(step.on or "")
         if row is not None:
-            ids = {one.name: world.chosen(Pick()) for one in row.parameters if one.where == "path"}
+            ids = {one.name: world.chosen(Pick()) for one in row.parameters_in("path")}
             fault = placed(fault, {"{own}": row.path.format(**ids)})
-        plan = {name: getattr(step, name) for name in _DEFAULTS}
-        told = {name: value for name, value in plan.items() if value != _DEFAULTS[name]}
-        if plan["times"] is None and len(fault.parts) == 1:
+        told = {name: getattr(step, name) for name in _DEFAULTS if getattr(step, name) != _DEFAULTS[name]}
+        if step.times is None and len(fault.parts) == 1:
             self._outage, self._is_outage_over = step, False
         self._do(world.name, "inject", fault, **told)
 
@@ -309,16 +316,25 @@ class Example:
 
     def _stack_of(self, outcome: Outcome | None) -> str:
         """Return the client's lines that raised an unknown exception, or in which a call waits."""
-        if outcome is not None and outcome.ended is not None:
-            lost = next((client.player.ident for client in self._clients if client.player.is_lost), 0)
-            frame = sys._current_frames().get(lost)  # public by its documentation
-            return "".join(_own(traceback.extract_stack(frame)).format()).rstrip() if frame is not None else ""
-        if outcome is None or outcome.error is None or outcome.kind is not None:
+        if outcome is None:
+            return ""
+        if outcome.ended is not None:
+            return "".join(self._lost_stack().format()).rstrip()
+        if outcome.error is None or outcome.kind is not None:
             return ""
         told = traceback.TracebackException.from_exception(outcome.error)
         told.stack = _own(told.stack)
         lines = told.format(chain=False) if told.stack else told.format_exception_only()
         return "".join(lines).rstrip()
+
+    def _lost_stack(self) -> traceback.StackSummary:
+        """Return the client's lines in which a call waits."""
+        frames = sys._current_frames()  # public by its documentation
+        for client in self._clients:
+            frame = frames.get(client.player.ident)
+            if client.player.is_lost and frame is not None:
+                return _own(traceback.extract_stack(frame))
+        return traceback.StackSummary()
 
 
 def _own(stack: traceback.StackSummary) -> traceback.StackSummary:

@@ -107,5 +107,5 @@ def _filled(value: str | list[str], texts: Mapping[str, str]) -> str | list[str]
 
 
 def _places(fault: Fault) -> list[str]:
-    values = [value for _, value in fault.fields]
-    return [place for place in (OWN_ADDRESS, OTHER_ADDRESS) if any(place in value for value in values)]
+    values = "\n".join(value for _, value in fault.fields)
+    return [place for place in (OWN_ADDRESS, OTHER_ADDRESS) if place in values]

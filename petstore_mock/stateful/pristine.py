@@ -12,13 +12,14 @@ from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from petstore_mock.checks.reading import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+Members: TypeAlias = "dict[str, Any]"
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS: Final = (list, dict, set, tuple, frozenset)
 _MOST: Final = 200  # classes and modules
@@ -42,13 +43,13 @@ class Pristine:
     """A copy of the state of the classes and modules that a function uses."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._saved: list[tuple[Any, dict[str, Any]]] = []
+        self._saved: list[tuple[Any, Members]] = []
         self._caches: list[Callable[[], object]] = []
         for owner in _owners(function):
             self._save(owner)
 
     def _save(self, owner: Any) -> None:  # noqa: ANN401  # a class or a module
-        values: dict[str, Any] = {}
+        values: Members = {}
         for name, value in _members(owner).items():
             if name.startswith("__"):
                 continue
@@ -75,23 +76,27 @@ class Pristine:
                 _take_away(owner, name)
 
 
-def _members(owner: Any) -> dict[str, Any]:  # noqa: ANN401
+def _members(owner: Any) -> Members:  # noqa: ANN401
     return {**vars(owner)}
 
 
 def _put_back(owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
     now: Any = _members(owner).get(name, _ABSENT)
-    if now is value or (_is_plain(value) and type(now) is type(value) and now == value):
+    if now is value:
         return
     if not _is_plain(value):
         _set(owner, name, value)
         return
     copy = deepcopy(value)
-    if type(now) is type(value) and type(now) in {dict, set}:
+    if type(now) is not type(value):
+        _set(owner, name, copy)
+    elif now == value:
+        return
+    elif type(now) is list:
+        now[:] = copy
+    elif type(now) in {dict, set}:
         now.clear()
         now.update(copy)
-    elif type(now) is type(value) and type(now) is list:
-        now[:] = copy
     else:
         _set(owner, name, copy)
 
@@ -161,8 +166,8 @@ def _used_by(value: Any) -> list[Any]:  # noqa: ANN401
 
 
 def _used_by_function(function: FunctionType) -> list[Any]:
-    names = _names(function.__code__)
-    used = [function.__globals__[name] for name in names if name in function.__globals__]
+    names = _names(function.__code__) & function.__globals__.keys()
+    used = [function.__globals__[name] for name in names]
     for cell in function.__closure__ or ():
         with suppress(ValueError):  # an empty cell
             used.append(cell.cell_contents)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Outage:
     def growth(self) -> float | None:
         """How many times longer each pause is than the one before it, on average."""
         ratios = [latter / former for former, latter in pairwise(self.pauses) if former > 0]
-        return round(sum(ratios) / len(ratios), 1) if ratios else None
+        return round(fmean(ratios), 1) if ratios else None
 
     def __str__(self) -> str:
         words = f"{self.operation} {self.attempts} requests after {self.failure}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.checks import classify_exception, read_pet
@@ -80,7 +81,7 @@ class ClientBugError(ReportedError):
     @staticmethod
     def of(bugs: Sequence[Bug]) -> ClientBugError:
         """Return one error for some bugs, the shortest test first."""
-        errors = [ClientBugError(bug) for bug in sorted(bugs, key=lambda bug: bug.size)]
+        errors = [ClientBugError(bug) for bug in sorted(bugs, key=attrgetter("size"))]
         return errors[0] if len(errors) == 1 else ClientBugError(errors[0].bug, errors)
 
 
@@ -104,6 +105,7 @@ class Bug:
     raised: str
     scenario: Scenario
     waited: bool
+    timed_out: bool  # whether the client's own timeout ended the call
     chance: int | None
     importable: bool  # whether a new process can run the test
     lines: tuple[Line, ...] = ()
@@ -132,6 +134,7 @@ def explain(example: Example, *, fixes_chance: bool = False) -> Bug | None:
     keys = [world.petstore.api_key for world in example.worlds.values()]
     sentence = "\n".join([mask_text(str(found), keys), *_reasons(scenario)])
     test, importable = _source(example, fixes_chance=fixes_chance)
+    kind = None if found.outcome is None else found.outcome.kind
     return Bug(
         finding=found.finding,
         sentence=sentence,
@@ -140,6 +143,7 @@ def explain(example: Example, *, fixes_chance: bool = False) -> Bug | None:
         raised=mask_text(example.raised, keys),
         scenario=scenario,
         waited=example.waited,
+        timed_out=kind == "timeout",
         chance=example.chance,
         importable=importable,
         lines=tuple(example.lines),
@@ -166,8 +170,11 @@ def _reasons(scenario: Scenario) -> list[str]:
         reasons.append(
             f"The bug needs {listed}. The interface leaves this open ({what}), so a client must not assume {lessons}."
         )
-    reasons += [_ODD_KEY_MATTERS] * (scenario.odd_key and not scenario.has_races)
-    return [*reasons, *([] if scenario.environment is None else [ENVIRONMENTS[scenario.environment]])]
+    if scenario.odd_key and not scenario.has_races:
+        reasons.append(_ODD_KEY_MATTERS)
+    if scenario.environment is not None:
+        reasons.append(ENVIRONMENTS[scenario.environment])
+    return reasons
 
 
 # The test to paste
@@ -176,14 +183,15 @@ def _reasons(scenario: Scenario) -> list[str]:
 def _source(example: Example, *, fixes_chance: bool) -> tuple[str, bool]:
     """Return the source of a test that plays the example, and whether it can import everything that it needs."""
     names = set[str]().union(*(line.names for line in example.lines))
+    is_led = ELSEWHERE in names
     body = _body(example) or ["pass"]
-    given = _given(example, is_led=ELSEWHERE in names)
+    given = _given(example, is_led=is_led)
     clients = [
         f"checks.watched(make_client, {name}, {', '.join(given)}) as {world.client}"
         for name, world in example.worlds.items()
     ]
     test = [f"random.seed({example.chance})"] if fixes_chance else []
-    test += _with(_opened(example, is_led=ELSEWHERE in names))
+    test += _with(_opened(example, is_led=is_led))
     test += [_INDENT + line for line in _with(clients)]
     test += [_INDENT * 2 + line for line in body]
     code = "\n".join(["def test_client() -> None:", *(_INDENT + line for line in test)])
@@ -214,7 +222,7 @@ def _body(example: Example) -> list[str]:
     body = [str(line) for line in lines]
     for name in example.worlds:
         # A fault that has not fired fails a test, unless the test cancels it.
-        has_faults = any(line.owner == name and line.method == "inject" for line in lines)
+        has_faults = (name, "inject") in [(line.owner, line.method) for line in lines]
         is_last = bool(lines) and lines[-1] == Line(name, "cancel_faults")
         if has_faults and not is_last:
             body.append(f"{name}.cancel_faults()")
@@ -253,7 +261,9 @@ def _passed(options: Options) -> dict[str, object]:
 
 def _with(managers: Sequence[str]) -> list[str]:
     line = f"with {', '.join(managers)}:"
-    return [line] if len(line) <= _WIDTH else ["with (", *(f"{_INDENT}{one}," for one in managers), "):"]
+    if len(line) <= _WIDTH:
+        return [line]
+    return ["with (", *(f"{_INDENT}{one}," for one in managers), "):"]
 
 
 def _imports(example: Example, names: set[str], *, has_seed: bool) -> tuple[str, bool]:
@@ -267,16 +277,18 @@ def _imports(example: Example, names: set[str], *, has_seed: bool) -> tuple[str,
     if scenario.environment not in {None, "ipv6"}:
         lines.append("from petstore_mock.stateful import environment")
     objects = {"make_client": options.make_client, **_passed(options)}
-    objects |= {name: step for name, step in example.run.steps.items() if name in names}
+    steps = example.run.steps
+    objects |= {name: steps[name] for name in steps if name in names}
     objects |= {check.name: check.look for check in options.checks}
-    imports = [_import(name, value) for name, value in objects.items()]
-    told = [line or _NOT_IMPORTED.format(name=name) for name, line in zip(objects, imports, strict=True)]
-    return "\n".join([*lines, "", *told]), None not in imports
+    imports = {name: _import(name, value) for name, value in objects.items()}
+    told = [line or _NOT_IMPORTED.format(name=name) for name, line in imports.items()]
+    return "\n".join([*lines, "", *told]), None not in imports.values()
 
 
 def _import(name: str, value: object) -> str | None:
     """Return the line that imports an object, or None if it is not importable."""
     own, module = getattr(value, "__qualname__", ""), getattr(value, "__module__", "") or ""
-    if not own.isidentifier() or not module or module == "__main__":
+    if not own.isidentifier() or module in {"", "__main__"}:
         return None
-    return f"from {module} import {own}{'' if own == name else f' as {name}'}"
+    alias = "" if own == name else f" as {name}"
+    return f"from {module} import {own}{alias}"

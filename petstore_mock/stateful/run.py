@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock.checks import Kind
     from petstore_mock.checks.adapting import Methods
+    from petstore_mock.checks.check import Group
+    from petstore_mock.checks.reading import Classify, ReadPet
     from petstore_mock.checks.scenario import PlannedFault
     from petstore_mock.faults import Fault
     from petstore_mock.interface.behaviour import Behaviour
@@ -106,8 +107,8 @@ class Options:
 
     make_client: Callable[[PetStoreMock], Any]
     _: KW_ONLY
-    classify: Callable[[BaseException], Kind] | None = None
-    read_pet: Callable[[Any], Mapping[str, Any]] = read_pet
+    classify: Classify | None = None
+    read_pet: ReadPet = read_pet
     methods: Methods | None = None
     vary: Collection[str] | None = None
     faults: Collection[int | Fault] | None = None
@@ -143,7 +144,7 @@ class Options:
         self.promised = [] if self.retries is None else [self.retries.check]
         self.gaps = _names(GAPS if self.vary is None else self.vary, GAPS, "gap", "vary")
         self.environment = _names(self.environment, ENVIRONMENTS, "environment", "environment")
-        self.chosen_faults = None if self.faults is None else [coerce(fault) for fault in self.faults]
+        self.chosen_faults = None if self.faults is None else list(map(coerce, self.faults))
         self.strategies: Mapping[str, SearchStrategy[Any]] = self.arguments or {}
         self.ignored_rules = checked_rules(self.ignore, self.every_check)
 
@@ -170,11 +171,12 @@ class Options:
     def _check_numbers(self) -> None:
         for name in ("patience", "max_seconds", "longest_wait"):
             seconds = getattr(self, name)
-            is_absent = seconds is None and name != "patience"
-            holds = is_absent or (is_number(seconds) and seconds > 0)
+            if seconds is None and name != "patience":
+                continue
+            holds = is_number(seconds) and seconds > 0
             require(holds, f"{name}= as seconds, more than 0", **{name: seconds})
-        most = self.max_examples
-        is_count = most is None or (is_integer(most) and most > 0)
+        most = 1 if self.max_examples is None else self.max_examples
+        is_count = is_integer(most) and most > 0
         require(is_count, "max_examples= as a whole number of at least 1", max_examples=most)
 
 
@@ -237,10 +239,12 @@ class CheckReport:
     @property
     def never_shown(self) -> dict[str, list[str]]:
         """The alternatives that no example used, by gap."""
-        missing = {
-            name: gap.alternatives.keys() - {gap.default, *self.gaps.get(name, ())} for name, gap in GAPS.items()
-        }
-        return {name: sorted(alternatives) for name, alternatives in missing.items() if alternatives}
+        missing: dict[str, list[str]] = {}
+        for name, gap in GAPS.items():
+            left = gap.alternatives.keys() - {gap.default, *self.gaps.get(name, ())}
+            if left:
+                missing[name] = sorted(left)
+        return missing
 
     @property
     def gap_of_coverage(self) -> str:
@@ -287,7 +291,7 @@ class Run(ExitStack):
         self.report = CheckReport()
         self.limits = Limits(options.patience, options.longest_wait, pause=_PAUSE)
         self.ignore = options.ignored_rules
-        self.known: set[tuple[str, ...]] = set()  # the groups of the findings that are already reported
+        self.known: set[Group] = set()  # the groups of the findings that are already reported
         self.progress = Progress()
         self.phase = "a plain client"
         self._pauses = _PAUSES

@@ -14,6 +14,7 @@ from petstore_mock.strategies.scenarios import Blocks, check_arguments, scenario
 # isort: split
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from unittest import SkipTest
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.checks.check import Group
     from petstore_mock.checks.scenario import PlannedFault
     from petstore_mock.stateful.pristine import StateOfClient
     from petstore_mock.stateful.run import Options
@@ -167,8 +169,10 @@ class Search:
         """Refuse a client that does not trust the mock: that is a mistake of the test."""
         scenario = self._with_arguments(Scenario(steps=(blocks.plain[0],), odd_key=False))
         found = self._example(scenario).play().found
-        error = None if found is None or found.outcome is None else found.outcome.error
-        if found is not None and error is not None and is_distrust(error):
+        if found is None or found.outcome is None:
+            return
+        error = found.outcome.error
+        if error is not None and is_distrust(error):
             refuse(
                 f"expected a client that trusts the mock; got {str(found).rstrip('.')}: use "
                 "petstore.tls.client_context() or petstore.tls.ca_path in make_client"
@@ -192,11 +196,15 @@ class Search:
             future.result()
         self._run.report.waited = round(monotonic() - began, 3)
         for example in examples:
-            plain = replace(example.scenario, odd_key=False)
-            # A bug that depends on chance may need several plays.
-            for scenario in (plain, plain, example.scenario, plain):
-                if example.found is not None and example.found.finding.group not in self._run.known:
-                    yield scenario
+            if example.found is not None:
+                yield from self._while_unknown(example.scenario, example.found.finding.group)
+
+    def _while_unknown(self, scenario: Scenario, group: Group) -> Iterator[Scenario]:
+        """Yield a scenario until its bug is known. A bug that depends on chance may need several plays."""
+        plain = replace(scenario, odd_key=False)
+        for other in (plain, plain, scenario, plain):
+            if group not in self._run.known:
+                yield other
 
     def _with_arguments(self, scenario: Scenario) -> Scenario:
         """Return the scenario with the simplest of the arguments that the caller passed."""
@@ -267,7 +275,7 @@ class _Drawing:
         options, make = self._options, self._options.make_client
         faults = options.chosen_faults
         if faults is not None:
-            faults = [fault for fault in faults if is_quick(fault)]
+            faults = list(filter(is_quick, faults))
         drawn = scenarios(
             operations=self._run.operations,
             vary=[name for name in options.gaps if not GAPS[name].makes_wait],
@@ -288,7 +296,7 @@ class _Drawing:
                 database_key=key.encode(),
             )
         self._run.report = report
-        return min(self._failing.values(), key=lambda bug: bug.size) if self._failing else None
+        return min(self._failing.values(), key=attrgetter("size"), default=None)
 
     def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
@@ -313,13 +321,13 @@ class _Drawing:
         """Return the bug of a scenario, if it is the same as before. Two calls at once must fail several times."""
         self._passing_plays += self._deadline is not None
         bug: Bug | None = None
-        for _ in range(_TIMES if scenario.has_races and self._failing else 1):
+        is_race = scenario.has_races and bool(self._failing)
+        for _ in range(_TIMES if is_race else 1):
             bug = explain(self._example(scenario).play())
             if bug is None or bug.waited:
                 break
-        first = next(iter(self._failing.values()), None)
-        is_other = bug is not None and first is not None and bug.finding.group != first.finding.group
-        return None if is_other else bug
+        groups = {known.finding.group for known in self._failing.values()}
+        return bug if bug is None or not groups - {bug.finding.group} else None
 
 
 def _settings(options: Options) -> Settings:
@@ -342,7 +350,7 @@ class _Confirmation:
 
     def __init__(self, run: Run, pristine: StateOfClient, history: list[Scenario], bug: Bug) -> None:
         self._run, self._pristine, self._history, self._bug = run, pristine, history, bug
-        self._group: tuple[str, ...] | None = bug.finding.group
+        self._group: Group | None = bug.finding.group
 
     def confirmed(self) -> Bug | None:
         """Return the simplest bug that shows in a new run, with a sentence if it does not always show."""
@@ -365,7 +373,9 @@ class _Confirmation:
             steady = self._steady(self._shrunk(longer))
             if steady is not None:
                 return steady
-        return None if first.finding.rule in _SHOW_EACH_TIME else first.with_words(NOT_ALWAYS)
+        # On a busy computer, a short timeout may end any call.
+        must_show = first.timed_out or first.finding.rule in _SHOW_EACH_TIME
+        return None if must_show else first.with_words(NOT_ALWAYS)
 
     def _longer(self, first: Scenario) -> Iterator[Scenario]:
         """Yield scenarios in which another client, or the same calls, come before: they bring about a state."""
@@ -376,17 +386,18 @@ class _Confirmation:
             yield replace(first, steps=(*former.steps, Act("switch"), *first.steps))
 
     def _shrunk(self, bug: Bug) -> Bug:
-        kept = self._run.options.strategies
-        if not bug.waited:
-            return Shrinker(self._play, kept).shrunk(bug)
-        limits = self._run.limits
-        self._run.limits = replace(limits, patience=_QUICK, standstill=_QUICK)
-        try:
-            quick = Shrinker(self._play, kept).shrunk(bug)
-        finally:
-            self._run.limits = limits
-        # A client with a short timeout seems to have none, if the machine is less patient.
-        return self._play(quick.scenario) or Shrinker(self._play, kept).shrunk(bug)
+        kept, limits = self._run.options.strategies, self._run.limits
+        if bug.waited:
+            self._run.limits = replace(limits, patience=_QUICK, standstill=_QUICK)
+            try:
+                quick = Shrinker(self._play, kept).shrunk(bug)
+            finally:
+                self._run.limits = limits
+            # A client with a short timeout seems to have none, if the machine is less patient.
+            again = self._play(quick.scenario)
+            if again is not None:
+                return again
+        return Shrinker(self._play, kept).shrunk(bug)
 
     def _play(self, scenario: Scenario) -> Bug | None:
         """Return the bug of a scenario if it is the same. Two calls at once must fail in each of several plays."""
@@ -399,8 +410,9 @@ class _Confirmation:
         return bug
 
     def _same(self, bug: Bug | None) -> Bug | None:
-        is_other = bug is not None and self._group is not None and bug.finding.group != self._group
-        return None if is_other else bug
+        if bug is None or self._group is None:
+            return bug
+        return bug if bug.finding.group == self._group else None
 
     def _anew(self, scenario: Scenario, chance: int | None, *, fixes_chance: bool = False) -> Bug | None:
         """Play a scenario in a new run, without the connections and the state of earlier plays."""
@@ -414,17 +426,20 @@ class _Confirmation:
         """Return the bug as it shows in new runs, or None if it does not show at all."""
         bug = self._with_plain_key(bug)
         scenario = bug.scenario
-        if scenario.has_races and not bug.waited:
-            plays = [self._anew(scenario, chance) for chance in range(_AGAIN)]
-            return bug if all(plays) else bug.with_words(NOT_EACH_TIME)
         if bug.waited:
             again = self._anew(scenario, bug.chance)
             return None if again is None else self._replayed(again)
-        plays = [self._anew(scenario, chance) for chance in range(_FEW_AGAIN)]
-        shown = [play for play in plays if play is not None]
+        if scenario.has_races:
+            shown = self._shown(scenario, range(_AGAIN))
+            return bug if len(shown) == _AGAIN else bug.with_words(NOT_EACH_TIME)
+        shown = self._shown(scenario, range(_FEW_AGAIN))
         if len(shown) == _FEW_AGAIN:
             return self._replayed(shown[0])
-        return None if bug.finding.rule in _SHOW_EACH_TIME else self._by_chance(bug, plays)
+        return None if bug.finding.rule in _SHOW_EACH_TIME else self._by_chance(bug, shown)
+
+    def _shown(self, scenario: Scenario, chances: Iterable[int]) -> list[Bug]:
+        """Play a scenario in new runs, once with each chance, and return the bugs that it shows."""
+        return list(filter(None, (self._anew(scenario, chance) for chance in chances)))
 
     def _with_plain_key(self, bug: Bug) -> Bug:
         """Return the bug with a plain key, if it shows without the connections of earlier plays."""
@@ -432,19 +447,17 @@ class _Confirmation:
             return bug
         return self._anew(replace(bug.scenario, odd_key=False), bug.chance) or bug
 
-    def _by_chance(self, bug: Bug, plays: list[Bug | None]) -> Bug | None:
+    def _by_chance(self, bug: Bug, shown: list[Bug]) -> Bug | None:
         """Return a bug that shows in some plays only; the state of ``random`` may decide about it."""
-        scenario = bug.scenario
-        plays = [*plays, *(self._anew(scenario, chance) for chance in range(len(plays), _AGAIN))]
-        shown = [play for play in plays if play is not None]
-        chance = shown[0].chance if shown else bug.chance
-        fixed = [self._anew(scenario, chance, fixes_chance=True) for _ in range(2)]
-        if not shown and None in fixed:
-            return None
-        words = BY_CHANCE.format(shown=len(shown), plays=len(plays))
-        if fixed[0] is not None and fixed[1] is not None:
-            return fixed[0].with_words(f"{words} {FIXED_CHANCE}")
-        return (shown[0] if shown else bug).with_words(words)
+        shown = [*shown, *self._shown(bug.scenario, range(_FEW_AGAIN, _AGAIN))]
+        words = BY_CHANCE.format(shown=len(shown), plays=_AGAIN)
+        first = shown[0] if shown else bug
+        fixed: Bug | None = first
+        for _ in range(2):
+            fixed = fixed and self._anew(bug.scenario, first.chance, fixes_chance=True)
+        if fixed is not None:
+            return fixed.with_words(f"{words} {FIXED_CHANCE}")
+        return first.with_words(words) if shown else None
 
     def _replayed(self, bug: Bug) -> Bug | None:
         """Play the printed test in a new process, if it can import everything."""

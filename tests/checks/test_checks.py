@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import http.client
+import json
 import os
 import re
 from pathlib import Path
@@ -23,10 +24,11 @@ from tests.clients import (
     lives_kept,
     lives_shown,
     patience,
+    reports_later,
     reports_shown,
     slips,
 )
-from tests.clients.correct import CORRECT, ApiError, HttpClientPets
+from tests.clients.correct import CORRECT, ApiError, HttpClientPets, make_correct
 from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
 
@@ -162,10 +164,13 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.StaysAlive, stories.is_reused),
         (reports_shown.PingsAfterClose, stories.is_reused),
         (lives_shown.HistoryGrows, stories.repeats),
+        (reports_later.ChildLeft, lists),
+        (reports_later.LoopLeft, lists),
     ],
     "program_unchanged": [
         (stories.ChangesTheEnvironment, lists),
         (stories.SetsTheRootLogger, lists),
+        (reports_later.LibraryRetries, lists),
         *((client, lists) for client in lives_shown.PROGRAM),
     ],
 }
@@ -230,7 +235,10 @@ def test_no_check_finds_a_correct_client(client: type) -> None:
         petstore.reset()
 
 
-@pytest.mark.parametrize("client", [*CORRECT.values(), *lives_shown.CORRECT, AsyncPets, AiohttpBlock, Block])
+TIDY = (reports_later.ChildEnded, reports_later.SessionRetries)
+
+
+@pytest.mark.parametrize("client", [*CORRECT.values(), *lives_shown.CORRECT, *TIDY, AsyncPets, AiohttpBlock, Block])
 def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
     with PetStoreMock() as petstore:
         for end in stories.ENDS:
@@ -427,3 +435,41 @@ def test_a_call_is_shown_as_python_source() -> None:
 @pytest.mark.parametrize(("length", "shown"), [(58, "x" * 58), (60, "x" * 60), (61, "x" * 60 + "...")])
 def test_a_sentence_shows_sixty_characters_of_an_exception(length: int, shown: str) -> None:
     assert f"{checks.Outcome(error=ValueError('x' * length))}" == f"raised ValueError ({shown})"
+
+
+def test_a_request_without_a_key_belongs_to_the_client_that_sent_it() -> None:
+    """Without a key, it reaches the newest world of the service."""
+    with PetStoreMock() as mock, mock.fresh(api_key="own-key") as petstore, mock.fresh() as other:
+        with watch(by_key(reports_later.NewKeyForgotten), petstore, others=[other]) as client:
+            petstore.inject(faults.unauthorized(), on="listPets")
+            with pytest.raises(AssertionError, match=r"^list_pets\(\) sent GET /v1/pets: The API key is missing"):
+                client.list_pets()
+        other.reset()
+
+
+def group_of(outcome: checks.Outcome, **given: Any) -> tuple[str, ...]:
+    """Return the group of the finding about a call to which the service returned 200."""
+    with PetStoreMock() as petstore, contextlib.closing(make_correct("http.client")(petstore)) as client:
+        client.ask("GET", "/pets")
+        seen = checks.Observation([*petstore.journal], checks.Call("listPets"), outcome, **given)
+    finding = checks.outcome_fits_response.find(seen)
+    assert finding is not None
+    return finding.group
+
+
+def outcome_of(body: bytes) -> checks.Outcome:
+    try:
+        return checks.Outcome(json.loads(body))
+    except ValueError as error:
+        return checks.Outcome(error=error, kind=checks.classify_exception(error))
+
+
+def test_a_response_that_can_not_be_read_is_one_bug_whatever_class_the_error_has() -> None:
+    assert group_of(outcome_of(b"{")) == group_of(outcome_of(b'"\xff"'))
+    assert group_of(outcome_of(b"{")) != group_of(checks.Outcome(error=TimeoutError(), kind="timeout"))
+
+
+def test_the_outcomes_of_two_calls_at_once_are_one_bug() -> None:
+    other = checks.Call("getPet", {"petId": 1})
+    late = checks.Outcome(error=TimeoutError(), kind="timeout")
+    assert group_of(outcome_of(b"{"), meanwhile=other) == group_of(late, meanwhile=other)

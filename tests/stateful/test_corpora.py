@@ -13,6 +13,7 @@ import pytest
 
 from tests.clients import sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
+from tests.clients.reports_later import OPTIONS
 from tests.clients.shapes import SHAPES, maker_of
 from tests.programs import run
 from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, NEED_ODD_KEY, TWINS, bug_of, raised_by
@@ -118,9 +119,9 @@ def test_no_false_alarm_in_any_environment(client: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", dict.fromkeys(TWINS.values()))
+@pytest.mark.parametrize("client", TWINS)
 def test_no_false_alarm_about_a_client_without_the_reported_bug(client: Any) -> None:
-    assert checked(maker_of(client), max_examples=20) == ""
+    assert checked(maker_of(TWINS[client]), max_examples=20, **OPTIONS.get(client, {})) == ""
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, checks, faults
 from petstore_mock.stateful import ClientBugError, check_client
-from tests.clients import patience
+from tests.clients import patience, reports_kept
 from tests.clients.correct import HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
 from tests.programs import run
@@ -215,6 +215,13 @@ def test_first_stops_at_the_first_bug() -> None:
     with pytest.raises(ClientBugError) as caught:
         check_client(by_key(patience.ManyBugs), first=True, **QUICKLY)
     assert caught.value.bugs == (caught.value,)
+
+
+def test_one_cause_is_one_bug() -> None:
+    failures = [faults.not_found(), 500, faults.respond(202), faults.respond(206, json=[]), faults.malformed_json()]
+    with pytest.raises(ClientBugError) as caught:
+        check_client(by_key(reports_kept.FalsyErrorIgnored), **{**QUICKLY, "faults": failures})
+    assert len(caught.value.bugs) == 1
 
 
 def test_a_rule_can_be_switched_off_by_its_name() -> None:

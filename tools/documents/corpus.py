@@ -25,6 +25,7 @@ from tests.clients.buggy_reading import READING
 from tests.clients.lives_kept import KEPT_LIVES
 from tests.clients.lives_shown import LIVES
 from tests.clients.reports_kept import REPORTS_KEPT
+from tests.clients.reports_later import REPORTS_LATER
 from tests.clients.reports_shown import REPORTS
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
@@ -47,6 +48,7 @@ PAGES: Final[dict[str, Iterable[Any]]] = {
     "lives-kept": KEPT_LIVES,
     "reports": REPORTS,
     "reports-kept": REPORTS_KEPT,
+    "reports-later": REPORTS_LATER,
 }
 SUMMARY: Final = ROOT / "docs" / "reference" / "machine-corpus.md"
 _SOURCES: Final = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "clients").glob("*.py"))
