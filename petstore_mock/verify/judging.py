@@ -133,7 +133,7 @@ class _Judge:
         if run.never_served:
             return run.stopped
         for probe, why in run.skipped:
-            if why and clause.is_shown_by(probe):
+            if clause.is_shown_by(probe):
                 return why
         sent = [seen for seen in self._exchanges if clause.is_shown_by(seen.probe)]
         if run.stopped and not sent:

@@ -56,7 +56,7 @@ class Run:
         self._statuses: set[int] = set()
         # The exchanges that are checked against the clauses.
         self.checked: list[Seen] = []
-        # The probes without a result, with the reason. It is empty if no response showed an animal that they need.
+        # The probes without a result, with the reason; without those that need an animal that no response showed.
         self.skipped: list[tuple[Probe, str]] = []
         # The id (None if no response showed it) and the name of each animal that may have been created.
         self.left: list[tuple[int | None, str]] = []
@@ -152,7 +152,8 @@ class Run:
             # Confirmed failures break clauses. The others are an outage or come from the user's limits.
             new = self.seen[count_before:]
             self.checked += [failed for failed in new if failed.confirmed]
-            self.skipped.append((probe, str(error)))
+            if str(error):
+                self.skipped.append((probe, str(error)))
             return None
         self.checked.append(seen)
         return seen
