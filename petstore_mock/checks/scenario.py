@@ -251,36 +251,38 @@ def _fault(data: object) -> PlannedFault:
     members = _fields_of(PlannedFault, data, "a planned fault")
     require("fault" in members, "a planned fault with a fault", got=data)
     on, at = members.get("on"), members.get("at", "before_commit")
-    times, after = members.get("times", 1), members.get("after", 0)
     if on is not None:
         one_of(on, OPERATIONS, "operation")
     one_of(at, get_args(CommitPoint), "point of a fault")
-    is_count = times is None or (is_integer(times) and times > 0)
-    require(is_count, "times as a whole number of at least 1, or null", times=times)
-    require(is_integer(after) and after >= 0, "after as a whole number of at least 0", after=after)
-    return PlannedFault(fault=coerce(members["fault"]), on=on, times=times, after=after, at=at)
+    times = _number_or_null(members, "times", 1)
+    return PlannedFault(fault=coerce(members["fault"]), on=on, times=times, after=_number(members, "after", 0), at=at)
 
 
 def _together(data: object) -> Together:
     members = _fields_of(Together, data, "two calls")
-    then = None if members.get("then") is None else _place_in(members, "then")
-    return Together(_call_in(members, "first"), _call_in(members, "second"), _place_in(members, "hold"), then)
+    then = _number_or_null({"then": None, **members}, "then", 1)
+    return Together(_call_in(members, "first"), _call_in(members, "second"), _number(members, "hold", 1), then)
 
 
 def _interrupt(data: object) -> Interrupt:
     members = _fields_of(Interrupt, data, "an interrupted call")
-    return Interrupt(_call_in(members, "call"), _place_in(members, "at"))
+    return Interrupt(_call_in(members, "call"), _number(members, "at", 1))
 
 
 def _call_in(members: Fields, name: str) -> Call:
     return _ask(_tagged(members.get(name), "a call", {"ask"})[1])
 
 
-def _place_in(members: Fields, name: str) -> int:
-    place = members.get(name, 1)
-    if not is_integer(place) or place < 1:
-        refuse(f"expected {name} as a whole number of at least 1; got {shown(place)}")
-    return place
+def _number_or_null(members: Fields, name: str, least: int) -> int | None:
+    return None if members.get(name, least) is None else _number(members, name, least)
+
+
+def _number(members: Fields, name: str, least: int) -> int:
+    """Return a whole number of at least ``least``, which is the default too."""
+    number = members.get(name, least)
+    if not is_integer(number) or number < least:
+        refuse(f"expected {name} as a whole number of at least {least}; got {shown(number)}")
+    return number
 
 
 def _value(data: object) -> Any:  # noqa: ANN401  # a JSON value, or a pick
@@ -288,10 +290,9 @@ def _value(data: object) -> Any:  # noqa: ANN401  # a JSON value, or a pick
         return data
     _, value = _tagged(data, "an argument", {"pick"})
     members = _fields_of(Pick, value, "a pick")
-    which, index = members.get("which", "known"), members.get("index", 0)
+    which = members.get("which", "known")
     one_of(which, ("known", "vanished"), "pick")
-    require(is_integer(index) and index >= 0, "index as a whole number of at least 0", index=index)
-    return Pick(which, index)
+    return Pick(which, _number(members, "index", 0))
 
 
 _STEPS: Final[Mapping[str, Callable[[object], Step]]] = {

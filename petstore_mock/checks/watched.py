@@ -292,7 +292,7 @@ class WatchedClient:
             return
         call = Call(reads[0])
         outcome = self._attempt(partial(self.client.call, call))
-        self._find(self._observed(call=call, outcome=outcome, closed=True))
+        self._find(self._observed(call=call, outcome=outcome))
         self._leave(outcome)
         self._close()
 
@@ -510,6 +510,7 @@ class WatchedClient:
         seen.lags = petstore.behaviour.visibility == "delayed"
         seen.patience, seen.longest_wait = self.limits.patience, self.limits.longest_wait
         seen.pets = {pet["id"]: pet for pet in petstore.pets}
+        seen.closed = self._looks_closely  # since reuse() closed it
         seen.shared = self.limits.sends_by_itself or self._tasks_go_on
         for other in self.others:
             for exchange in other.journal[_looked_at[other] :]:

@@ -473,3 +473,9 @@ def test_the_outcomes_of_two_calls_at_once_are_one_bug() -> None:
     other = checks.Call("getPet", {"petId": 1})
     late = checks.Outcome(error=TimeoutError(), kind="timeout")
     assert group_of(outcome_of(b"{"), meanwhile=other) == group_of(late, meanwhile=other)
+
+
+def test_a_closed_client_may_refuse_later_calls_too() -> None:
+    with PetStoreMock() as petstore, watch(by_key(reports_later.PoolOfTheLast), petstore) as client:
+        client.reuse()
+        client.list_pets()
