@@ -126,7 +126,7 @@ class Exchange:
         A description replaces each large value that broke a rule.
         """
         request, response = self.request, self.response
-        if len(request.body) > _KEPT_VALUES:
+        if self.violations and len(request.body) > _KEPT_VALUES:
             self.violations = tuple(map(_without_large_value, self.violations))
         if len(request.body) > KEPT_BODY:
             self.cut_request = len(request.body) - KEPT_BODY
