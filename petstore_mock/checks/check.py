@@ -25,7 +25,7 @@ from petstore_mock.interface.table import OPERATIONS, Operation, in_words, snake
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from petstore_mock.checks.reading import Classify, Fields, Kind, ReadPet
+    from petstore_mock.checks.reading import Classify, Kind, ReadPet
     from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
@@ -40,10 +40,10 @@ class Call:
     """One call of a client's method."""
 
     operation: str  #: the name of the operation
-    arguments: Fields = field(default_factory=dict[str, Any])  #: by the interface's names
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])  #: by the interface's names
 
     @staticmethod
-    def of(row: Operation, positional: Sequence[Any], given: Fields) -> Call:
+    def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
         """Return the call for the Python arguments of a client's method."""
         names = {snake_case(name): name for name in schemas.arguments(row)}
         arguments: JsonObject = {}
@@ -183,7 +183,7 @@ class Observation:
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service
     keys: Sequence[str] = ()  #: the API keys of the client
-    pets: Mapping[int, Fields] = field(default_factory=dict[int, Any])  #: the service's animals, by id
+    pets: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Any])  #: the service's animals, by id
     lags: bool = False  #: whether lists and reads may omit animals that the service has (gap ``visibility``)
     flaw: Fault | None = None  #: the fault of the connection's TLS handshake, or None
     patience: float = 2.0  #: how long a call may wait for a response that never comes, in seconds
