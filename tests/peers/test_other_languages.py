@@ -64,6 +64,8 @@ JAVA = {
     "ConnectionsKept": "connections open",
     "PermitKept": "endless wait",
     "InterruptLost": "exception swallowed",
+    "OkHttpRetries": "create sent again",
+    "OkHttpAsksAgain": "create sent again",
 }
 GO = {
     "bodyOfErrors": "connections open",
@@ -78,12 +80,15 @@ GO = {
     "panics": "process ended",
     "slotLost": "endless wait",
 }
+# Debian's libokhttp-java.
+OKHTTP = [Path("/usr/share/java/okhttp.jar"), Path("/usr/share/java/okio.jar")]
+HAS_OKHTTP = all(file.is_file() for file in OKHTTP)
 # undici closes the connection for an interim response 100, so fetch fails too. No client can help it.
 INTERIM = ("--ignore", "interim response not skipped")
 BUGGY = {"node": NODE, "java": JAVA, "go": GO}
 CORRECT = {
     "node": ["FetchPets", "UndiciPets", "PoolPets", "HttpPets", "UnpooledPets", "AxiosPets", "GotPets", "RetryingPets"],
-    "java": ["Asynchronous", "Blocking", "UrlConnection", "Interruptible"],
+    "java": ["Asynchronous", "Blocking", "UrlConnection", "Interruptible", "OkHttpPets"],
     "go": ["plain", "unpooled", "retriesReads", "slots"],
 }
 
@@ -96,13 +101,16 @@ def _node(folder: Path) -> list[str]:
 
 
 def _java(folder: Path) -> list[str]:
-    sources = (
+    sources = [
         "adapters/java/PetstoreAdapter.java",
         "adapters/java/example/ShopClient.java",
         "tests/clients/java/Clients.java",
-    )
-    run("javac", "-d", str(folder), *(ROOT / source for source in sources))
-    return ["java", "-cp", str(folder), "Clients"]
+    ]
+    if HAS_OKHTTP:
+        sources.append("tests/clients/java/OkHttpClients.java")
+    path = ":".join([str(folder), *map(str, OKHTTP)])
+    run("javac", "-cp", path, "-d", str(folder), *(ROOT / source for source in sources))
+    return ["java", "-cp", path, "Clients"]
 
 
 def _go(folder: Path) -> list[str]:
@@ -113,20 +121,22 @@ def _go(folder: Path) -> list[str]:
 
 
 PREPARE: dict[str, Callable[[Path], list[str]]] = {"node": _node, "java": _java, "go": _go}
-Started = Callable[[str], list[str]]
+Started = Callable[[str, str], list[str]]
 
 
 @pytest.fixture(scope="session")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Started:
-    """Return a function that returns the command of the adapter for a language."""
+    """Return a function that returns the command of the adapter for a client in a language."""
     commands: dict[str, list[str]] = {}
 
-    def start(language: str) -> list[str]:
+    def start(language: str, client: str) -> list[str]:
         if shutil.which(language) is None or (language == "node" and not (NODE_MODULES / "undici").is_dir()):
             pytest.skip(f"{language} or its packages are not installed")
+        if client.startswith("OkHttp") and not HAS_OKHTTP:
+            pytest.skip("OkHttp is not installed")
         if language not in commands:
             commands[language] = PREPARE[language](tmp_path_factory.mktemp(language))
-        return commands[language]
+        return [*commands[language], client]
 
     return start
 
@@ -138,7 +148,7 @@ def test_no_false_alarm_about_a_correct_client(
     command: Command, started: Started, language: str, client: str, tmp_path: Path
 ) -> None:
     options = ("--examples", "30", "--seed", "1", "--scenario", str(tmp_path / "bugs.json"), *INTERIM)
-    code, out, error = command("check", *options, "--", *started(language), client)
+    code, out, error = command("check", *options, "--", *started(language, client))
     assert (code, error) == (0, ""), out
 
 
@@ -150,7 +160,7 @@ def test_a_reported_bug_is_found_and_shows_again(
     command: Command, started: Started, language: str, client: str, rule: str, tmp_path: Path
 ) -> None:
     scenario = str(tmp_path / "bugs.json")
-    adapter = (*started(language), client)
+    adapter = started(language, client)
     options = ("--first", "--examples", "15", "--seed", "1", "--scenario", scenario, *INTERIM)
     code, out, error = command("check", *options, "--", *adapter)
     assert (code, error) == (1, "")

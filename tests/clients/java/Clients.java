@@ -21,7 +21,8 @@ import java.util.concurrent.TimeUnit;
 /** Clients in Java: the adapter makes the one whose name is its argument. ShopClient is the example of the kit. */
 public final class Clients {
   public static void main(String[] arguments) throws Exception {
-    Class<?> client = Class.forName("Clients$" + arguments[0]);
+    String holder = arguments[0].startsWith("OkHttp") ? "OkHttpClients" : "Clients";
+    Class<?> client = Class.forName(holder + "$" + arguments[0]);
     new PetstoreAdapter<>(
             settings ->
                 (ShopClient)
