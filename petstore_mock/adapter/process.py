@@ -319,11 +319,6 @@ class AdapterProcess:
         text = "\n".join(cut(line, _LONGEST_ERROR) for line in tail)
         return f"{sentence}. The end of its standard error:\n{text}" if text else sentence
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a call waits for its reply."""
-        return bool(self._waiting)
-
     def end(self, seconds: float = ENDS) -> str | None:
         """Close standard input. Return in words what the process does instead of ending with 0 in time, or None."""
         self._is_ending = True
