@@ -263,16 +263,14 @@ class WatchedClient:
 
     def _interrupted(self, call: Call, at: int) -> tuple[Outcome, Outcome]:
         """Return the outcome of the last attempt, and that of the call in it."""
+        whole = outcome = Outcome()
         for _ in range(_INTERRUPTS):
             whole = self._attempt(partial(self.client.interrupted, call, at))
-            if whole.value is None:
-                return whole, whole
-            outcome: Outcome = whole.value
-            if outcome.interrupt is None:
-                return whole, Outcome()
-            if not isinstance(outcome.error, outcome.interrupt):
+            outcome = whole if whole.value is None else whole.value
+            if outcome.interrupt is None or not isinstance(outcome.error, outcome.interrupt):
                 break
-        return whole, outcome
+        was_not_interrupted = whole.value is not None and outcome.interrupt is None
+        return whole, Outcome() if was_not_interrupted else outcome
 
     def leave(self) -> None:
         """Leave the client's ``with`` block with an error, if it has one. The error must come out of the block."""
