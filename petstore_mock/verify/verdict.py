@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Literal
 from xml.sax.saxutils import escape, quoteattr
@@ -147,7 +147,6 @@ _CAN_NOT_PLAY: Final = (
 # The columns of a terminal, and of the margin of a report.
 _COLUMNS: Final = 100
 _MARGIN: Final = 16
-_COMMAND: Final = "curl "
 _MOST_NAME: Final = 40  # characters of an animal's name; a run creates names of 256
 # Chapters of the interface.
 _MOST_SERIOUS_FIRST: Final = "54127"
@@ -157,15 +156,8 @@ _NOT_IN_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 def _part(mark: str, *lines: str) -> str:
     """Return a part of the report: a mark in the margin, and wrapped lines beside it."""
-    wrapped = chain.from_iterable(map(_wrapped, lines))
+    wrapped = [part for line in lines for part in wrap(line, _COLUMNS - _MARGIN, break_on_hyphens=False)]
     return "\n".join(f"{mark:<{_MARGIN}}{line}" for mark, line in zip_longest([mark], wrapped, fillvalue=""))
-
-
-def _wrapped(line: str) -> list[str]:
-    """Wrap a line to a terminal. A command stays on one line, so that it can be copied."""
-    if line.startswith(_COMMAND):
-        return [line]
-    return wrap(line, _COLUMNS - _MARGIN, break_on_hyphens=False)
 
 
 def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
@@ -182,7 +174,10 @@ def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
 
 def _findings(verdict: Verdict) -> Iterator[str]:
     for clause in sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0])):
-        yield _part("BROKEN", f"{clause.id}: {clause.words}", clause.detail, clause.curl)
+        yield _part("BROKEN", f"{clause.id}: {clause.words}", clause.detail)
+        # The command stays on one line, so that it can be copied.
+        if clause.curl:
+            yield f"{'':{_MARGIN}}{clause.curl}"
     for drift in verdict.drift:
         yield _part("DRIFT", str(drift))
     for note in verdict.notes:
