@@ -47,7 +47,7 @@ def test_room_knows_the_grown_table(grown: Path, room: str) -> None:
     run_tests(grown, file)
 
 
-@pytest.mark.parametrize("step", [pytest.param(12, marks=pytest.mark.slow), 200])
+@pytest.mark.parametrize("step", [pytest.param(12, marks=pytest.mark.slow), 500])
 def test_mutants_of_the_grown_table_break_only_their_clause(grown: Path, step: int) -> None:
     assert wrong_mutants(grown, first=3, step=step) == []
 

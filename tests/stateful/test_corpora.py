@@ -22,7 +22,7 @@ pytestmark = [*LEAVINGS]
 
 ROOT: Final = Path(__file__).parents[2]
 
-# One client for each kind of check. `make slow` runs the others.
+# Clients that take few seconds, for different kinds of checks. `make slow` runs the others.
 QUICK = {
     "LimitZeroForNone",
     "KeyInAnotherHeader",
@@ -31,11 +31,8 @@ QUICK = {
     "CreatesAgain",
     "RememberedByTheClass",
     "ListReused",
-    "ConnectionsKept",
     "PrintsForDebugging",
     "ForcesIpv4",
-    "ProxyForAll",
-    "BodyBuiltInPlace",
 }
 # A date in Retry-After has whole seconds, so a client that is early by less than a second may need two runs.
 BY_THE_CLOCK = {"DatesAreLocal"}

@@ -179,6 +179,7 @@ def test_a_create_that_is_followed_as_a_read_is_named_so() -> None:
     assert "classify=" not in bug.sentence
 
 
+@pytest.mark.slow
 def test_an_unknown_exception_is_reported_once() -> None:
     class OddError(Exception):
         pass
@@ -293,7 +294,10 @@ PROMISED = checks.Policy(attempts=3, base=0.1, cap=1, jitter=0.1, on=(503,))
 FAILURES: dict[str, Any] = {**QUICKLY, "retries": PROMISED, "faults": [faults.server_error(503), faults.respond(403)]}
 
 
-@pytest.mark.parametrize("client", patience.UNPROMISED)
+ONE, *OTHERS = patience.UNPROMISED
+
+
+@pytest.mark.parametrize("client", [ONE, *(pytest.param(client, marks=pytest.mark.slow) for client in OTHERS)])
 def test_a_client_is_held_to_its_policy_of_retries(client: type[patience.Retrying]) -> None:
     many = faults.sequence(*[503] * 4)
     given = {**FAILURES, "faults": [*FAILURES["faults"], many]}
@@ -334,6 +338,7 @@ def test_a_wrong_policy_is_refused(given: dict[str, Any], message: str) -> None:
 COMPLETE: dict[str, Any] = {**QUICKLY, "complete": "faults"}
 
 
+@pytest.mark.slow
 def test_a_complete_pass_says_so_and_pairs_need_a_client_that_sends_again() -> None:
     report = check_client(make_correct("http.client"), **COMPLETE)
     singles, both = report.coverage
@@ -342,6 +347,7 @@ def test_a_complete_pass_says_so_and_pairs_need_a_client_that_sends_again() -> N
     assert f"every single fault: complete ({len(singles.plans)})" in str(report)
 
 
+@pytest.mark.slow
 def test_a_complete_pass_finds_a_bug_that_needs_two_faults_in_one_call() -> None:
     given = {**COMPLETE, "faults": [503, faults.not_found(), faults.bad_request()]}
     assert bug_of(by_key(patience.ForgetsTheSecondFailure), **{**given, "complete": None}) is None

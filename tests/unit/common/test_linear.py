@@ -78,7 +78,9 @@ def walk() -> None:
         ord(character)
 
 
-@pytest.mark.parametrize("masker", MASKERS)
+@pytest.mark.parametrize(
+    "masker", [pytest.param(name, marks=pytest.mark.slow) if name == "field" else name for name in MASKERS]
+)
 def test_work_on_a_text_is_linear(masker: str) -> None:
     """One measurement may be wrong on a busy machine, so it only says which texts need an exact one."""
     work = MASKERS[masker]
