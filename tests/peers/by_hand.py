@@ -241,6 +241,7 @@ CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
     "5-unknown-key-create": ("POST with an unknown key", needs_key(creates, "Bearer no-such-key")),
     "7-status": ("GET without a key, GET an absent animal, POST `{}`", error_status),
     "7-401-error": ("GET the list without a key", lambda client: error(client.get("/pets", ""))),
+    "7-404-error": ("GET an absent animal", lambda client: error(client.get(ABSENT))),
     "7-400-error": ('POST `{"name"`', lambda client: error(client.post('{"name"'))),
     "5-scheme": ("GET the list with a key without `Bearer`", needs_key(lists, KEY)),
 }
