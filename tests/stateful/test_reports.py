@@ -347,7 +347,6 @@ def test_a_complete_pass_says_so_and_pairs_need_a_client_that_sends_again() -> N
     assert f"every single fault: complete ({len(singles.plans)})" in str(report)
 
 
-@pytest.mark.slow
 def test_a_complete_pass_finds_a_bug_that_needs_two_faults_in_one_call() -> None:
     given = {**COMPLETE, "faults": [503, faults.not_found(), faults.bad_request()]}
     assert bug_of(by_key(patience.ForgetsTheSecondFailure), **{**given, "complete": None}) is None
