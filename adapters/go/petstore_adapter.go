@@ -106,15 +106,14 @@ func Serve[C any](adapter Adapter[C]) {
 		cancels.Store(asked.ID, cancel)
 		go func() {
 			result, err := done(ctx, adapter, &clients, asked)
-			isCancelled := ctx.Err() != nil
 			// The context is not cancelled at the end of a call: that would hide a body that the client left open.
 			cancels.Delete(asked.ID)
-			if isCancelled && errors.Is(err, context.Canceled) {
-				reply(map[string]any{"id": asked.ID, "error": Failure{Kind: "cancelled", Message: err.Error()}})
-				return
-			}
 			if err != nil {
-				reply(map[string]any{"id": asked.ID, "error": told(adapter, err)})
+				failure := told(adapter, err)
+				if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+					failure.Kind, failure.Status = "cancelled", 0
+				}
+				reply(map[string]any{"id": asked.ID, "error": failure})
 				return
 			}
 			reply(map[string]any{"id": asked.ID, "ok": result})

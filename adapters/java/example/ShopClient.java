@@ -51,12 +51,16 @@ public class ShopClient {
   }
 
   public CompletableFuture<Object> create(String name, Long categoryId, String status) {
+    HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(body(name, categoryId, status));
+    return send(request("/pets").header("Content-Type", "application/json").POST(body), 201);
+  }
+
+  protected String body(String name, Long categoryId, String status) {
     Map<String, Object> pet = new LinkedHashMap<>();
     pet.put("name", name);
     pet.put("categoryId", categoryId);
     pet.put("status", status);
-    HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(PetstoreAdapter.format(pet));
-    return send(request("/pets").header("Content-Type", "application/json").POST(body), 201);
+    return PetstoreAdapter.format(pet);
   }
 
   public CompletableFuture<Object> get(long petId) {

@@ -111,11 +111,7 @@ public final class Clients {
 
     @Override
     public CompletableFuture<Object> create(String name, Long categoryId, String status) {
-      Map<String, Object> pet = new LinkedHashMap<>();
-      pet.put("name", name);
-      pet.put("categoryId", categoryId);
-      pet.put("status", status);
-      given = PetstoreAdapter.format(pet);
+      given = body(name, categoryId, status);
       return super.create(name, categoryId, status);
     }
   }

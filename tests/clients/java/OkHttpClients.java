@@ -1,7 +1,6 @@
 import java.io.IOException;
 import java.net.http.HttpRequest;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -44,11 +43,7 @@ public final class OkHttpClients {
 
     @Override
     public CompletableFuture<Object> create(String name, Long categoryId, String status) {
-      Map<String, Object> pet = new LinkedHashMap<>();
-      pet.put("name", name);
-      pet.put("categoryId", categoryId);
-      pet.put("status", status);
-      given = PetstoreAdapter.format(pet).getBytes();
+      given = body(name, categoryId, status).getBytes(StandardCharsets.UTF_8);
       return super.create(name, categoryId, status);
     }
 
