@@ -21,7 +21,7 @@ from typing import Final
 
 # The goals are in the comments. A limit goes down with each room that comes nearer to its goal.
 LIMITS: Final = {
-    "nodes": 158_770,  # 95,000
+    "nodes": 158_700,  # 95,000
     "nodes a statement": 7.06,  # 7.2
     "hidden a statement": 0.139,  # 0.12
     "heavy statements": 1,
