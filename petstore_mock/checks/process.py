@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from petstore_mock.checks.check import Mistake, check
-from petstore_mock.checks.reading import around_key, chain_of, is_own, text_of
+from petstore_mock.checks.reading import DEEPEST, around_key, is_own, text_of
 from petstore_mock.common.key_search import key_in
 from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from petstore_mock.checks.check import Observation
 
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 )
 def key_not_in_errors(seen: Observation) -> Mistake | None:
     error = None if seen.outcome is None else seen.outcome.error
-    for link in chain_of(error):
+    for link in _links(error):
         kind = type(link)
         texts = [text_of(str, link), *getattr(link, "__notes__", ())]
         # The repr of a library's exception may show the request; the client's author can't change it.
@@ -31,6 +33,17 @@ def key_not_in_errors(seen: Observation) -> Mistake | None:
         if form is not None:
             return Mistake("key in an exception", error=kind.__name__, form=form, cause=kind.__name__)
     return None
+
+
+def _links(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the exceptions that a traceback of ``error`` shows, and not those that it wraps otherwise."""
+    link = error
+    for _ in range(DEEPEST):
+        if link is None:
+            return
+        yield link
+        context = None if link.__suppress_context__ else link.__context__
+        link = link.__cause__ or context
 
 
 @check(

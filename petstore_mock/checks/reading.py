@@ -159,7 +159,7 @@ _CURL_DISTRUST: Final = 60
 _DISTRUST: Final = frozenset({"SSLCertVerificationError", "CertificateError", "ClientConnectorCertificateError"})
 _NO_RESPONSE: Final = 599  # tornado's status for a lost response
 _GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
-_DEEPEST: Final = 10  # exceptions of a chain
+DEEPEST: Final = 10  # exceptions of a chain
 
 
 class UnknownErrorError(Exception):
@@ -200,7 +200,7 @@ def classify_exception(error: BaseException) -> Kind:
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an exception and the exceptions that it wraps: its reason, its cause, its argument, or its context."""
     link = error
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         if link is None:
             return
         yield link

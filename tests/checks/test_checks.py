@@ -293,6 +293,26 @@ def test_a_request_that_arrives_after_its_call_was_cut_off_switches_no_check_off
             meets(faults.reset(), "createPet", at="after_commit")(petstore, watched)
 
 
+class CauseWithTheKey(HttpClientPets):
+    """Raises an error whose cause has the key, and whose reason is another exception."""
+
+    def checked(self, answer: Any, success: int) -> Any:
+        if answer.status != success:
+            error = ApiError(answer.status, b"")
+            error.reason = OSError("refused")  # type: ignore[attr-defined]
+            raise error from ValueError(self.key)
+        return answer
+
+
+def test_a_key_in_the_cause_of_an_exception_is_found_beside_a_reason() -> None:
+    with (
+        PetStoreMock() as petstore,
+        watch(maker_of(CauseWithTheKey), petstore) as watched,
+        pytest.raises(AssertionError, match="whose text contains the API key"),
+    ):
+        meets(503, "listPets")(petstore, watched)
+
+
 # Checks in your own tests
 
 
