@@ -138,7 +138,17 @@ def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of 
     return False
 
 
-_OF_SYS: Final = ("excepthook", "unraisablehook", "tracebacklimit", "stdout", "stderr", "stdin")
+_OF_SYS: Final = (
+    "excepthook",
+    "displayhook",
+    "unraisablehook",
+    "breakpointhook",
+    "tracebacklimit",
+    "dont_write_bytecode",
+    "stdout",
+    "stderr",
+    "stdin",
+)
 # Settings that are no function, class or constant of a module.
 _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(lambda: logging.root.level, logging.root.setLevel),
@@ -161,6 +171,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
     "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
     "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
+    "gc.callbacks": Setting(lambda: gc.callbacks[:], partial(operator.setitem, gc.callbacks, slice(None))),
     "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
     "sys.get_int_max_str_digits()": Setting(sys.get_int_max_str_digits, sys.set_int_max_str_digits),
