@@ -20,6 +20,8 @@ PYTHONS: Final = ["3.11", "3.12", "3.13", "3.14"]
 PYTESTS: Final = ["7.4", "8.0", "8.4"]  # `suite` has 9
 # The latest versions that support the older pytest. The other packages of the group support all versions.
 COMPANIONS: Final = {"7.4": ["pytest-asyncio==0.23.8"], "8.0": ["pytest-asyncio==0.23.8"], "8.4": []}
+# With the tests that `make test` leaves out because they take seconds.
+TESTS: Final = "not peers and not slow and not soak"
 # pytest 9 has the setting `strict` instead.
 STRICT: Final = ("--strict-config", "--strict-markers")
 
@@ -28,7 +30,7 @@ STRICT: Final = ("--strict-config", "--strict-markers")
 def suite(session: nox.Session) -> None:
     """Run the whole suite, or the arguments after ``--``."""
     session.install("--editable", ".[hypothesis]", "--group", "test")
-    session.run("python", "-m", "pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
+    session.run("python", "-m", "pytest", "-n", "2", "--dist", "worksteal", "-m", TESTS, *session.posargs)
 
 
 @nox.session(python=PYTHONS)

@@ -30,6 +30,8 @@ _CACHE: Final = ROOT / ".cache" / "mutation"
 _RESULTS: Final = _CACHE / "results.jsonl"
 _COPY: Final = _CACHE / "copy"
 _WORKERS: Final = 4
+# With the tests that `make test` leaves out because they take seconds.
+_TESTS: Final = "not peers and not slow and not soak"
 _PYTEST: Final = ("-m", "pytest", "-q", "--tb=no", "--hypothesis-profile=ci", "-o", "cache_dir=.cache/failed")
 _FAILED: Final = _COPY / ".cache" / "failed" / "v" / "cache" / "lastfailed"
 _SUSPECTS: Final = 3  # failing tests that are run again
@@ -192,7 +194,8 @@ def _write(name: str, source: bytes) -> None:
 def _failing(tests: Sequence[str], limit: float | None, *options: str) -> list[str] | None:
     """Run tests in the copy. Return those that fail, or None if the run did not come to its end within ``limit``."""
     _FAILED.unlink(missing_ok=True)
-    command = [str(_COPY / ".venv" / "bin" / "python"), *_PYTEST, "-n", str(_WORKERS), "--dist", "worksteal"]
+    command = [str(_COPY / ".venv" / "bin" / "python"), *_PYTEST, "-m", _TESTS, "-n", str(_WORKERS)]
+    command += ["--dist", "worksteal"]
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
     process = subprocess.Popen(
         [*command, *options, *tests],

@@ -18,6 +18,7 @@ NODE = ["node", str(ROOT / "adapters/node/example/adapter.mjs")]
 QUICKLY = ("--examples", "1", "--vary", "", "--faults", "none")
 
 
+@pytest.mark.seconds
 def test_a_correct_client_has_no_bug(check: Check, adapter: Adapter, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     code, out, error = check(adapter(""), *QUICKLY, "--json", str(report))
@@ -31,6 +32,7 @@ def test_a_correct_client_has_no_bug(check: Check, adapter: Adapter, tmp_path: P
     assert not (tmp_path / "petstore-check.json").exists()
 
 
+@pytest.mark.seconds
 def test_a_bug_is_told_in_the_words_of_the_interface_and_can_be_played_again(
     check: Check, adapter: Adapter, tmp_path: Path
 ) -> None:
@@ -53,18 +55,21 @@ def test_a_bug_is_told_in_the_words_of_the_interface_and_can_be_played_again(
     assert mended == (0, "No recorded bug shows any more.\n", "")
 
 
+@pytest.mark.seconds
 def test_a_rule_can_be_switched_off(check: Check, adapter: Adapter) -> None:
     code, out, _ = check(adapter(LOSES_STATUS), *QUICKLY, "--ignore", "wrong field")
     assert code == 0
     assert "ignored: wrong field" in out
 
 
+@pytest.mark.seconds
 def test_an_operation_that_the_client_lacks_is_left_out(check: Check, adapter: Adapter) -> None:
     code, out, _ = check(adapter("OPERATIONS = ['listPets', 'getPet']"), *QUICKLY)
     assert code == 0
     assert "left out, because the client has no method: createPet" in out
 
 
+@pytest.mark.seconds
 def test_lists_ask_only_for_the_limits_that_a_team_allows(check: Check, adapter: Adapter) -> None:
     code = """
         def call(request, former=call):
@@ -112,6 +117,7 @@ def recorded(check: Check, adapter: Adapter, tmp_path: Path) -> Path:
     return tmp_path / "petstore-check.json"
 
 
+@pytest.mark.seconds
 def test_a_scenario_file_that_was_edited_is_refused(check: Check, adapter: Adapter, recorded: Path) -> None:
     text = recorded.read_text(encoding="utf-8")
     changes = {

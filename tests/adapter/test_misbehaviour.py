@@ -103,6 +103,7 @@ QUICKLY = ("--patience", "0.3", "--examples", "1", "--vary", "", "--faults", "no
 SLOW = {"a process that stays", "silence in a call"}
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in BROKEN]
 )
@@ -134,6 +135,7 @@ open({file!r}, "w").write(str(other.pid))
 """
 
 
+@pytest.mark.seconds
 @POSIX_SIGNALS
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_process_that_the_adapter_started_is_ended_and_reported(
@@ -148,6 +150,7 @@ def test_a_process_that_the_adapter_started_is_ended_and_reported(
     assert not is_running(file)
 
 
+@pytest.mark.seconds
 @POSIX_SIGNALS
 @pytest.mark.parametrize(
     ("number", "is_replay"),
@@ -192,6 +195,7 @@ def test_a_program_that_does_not_exist_is_refused(check: Check) -> None:
     assert exit_code == 2
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("option", ["--json", "--scenario"])
 def test_a_file_that_cannot_be_written_is_refused(check: Check, adapter: Adapter, tmp_path: Path, option: str) -> None:
     path = tmp_path / "absent" / "file.json"
@@ -200,6 +204,7 @@ def test_a_file_that_cannot_be_written_is_refused(check: Check, adapter: Adapter
     assert exit_code == 2
 
 
+@pytest.mark.seconds
 def test_an_error_with_half_a_character_is_told(check: Check, adapter: Adapter, tmp_path: Path) -> None:
     code = "def send(*_):\n    raise Failed(kind='other', type='TypeError', message='\\ud800')"
     report = tmp_path / "report.json"
@@ -220,6 +225,7 @@ def test_much_output_on_standard_error_does_not_slow_the_replies(check: Check, a
     assert "expected a reply to hello" not in error
 
 
+@pytest.mark.seconds
 def test_silence_at_the_first_close_ends(check: Check, adapter: Adapter) -> None:
     exit_code, _, error = check(adapter("def close(request):\n    time.sleep(600)"), *QUICKLY)
     assert "expected a reply to open within 0.75 s; got none" in error
@@ -245,6 +251,7 @@ BUGS = {
 }
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in BUGS])
 def test_a_client_that_breaks_its_process_has_a_bug(check: Check, adapter: Adapter, name: str) -> None:
     code, sentence = BUGS[name]

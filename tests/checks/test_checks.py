@@ -192,6 +192,7 @@ def test_every_check_has_a_test() -> None:
     assert FOUND.keys() | TESTED_BELOW == checks.CHECKS.keys()
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     ("check", "client", "story"),
     [
@@ -223,6 +224,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("client", CORRECT.values(), ids=CORRECT)
 def test_no_check_finds_a_correct_client(client: type) -> None:
     with PetStoreMock() as petstore:
@@ -238,6 +240,7 @@ def test_no_check_finds_a_correct_client(client: type) -> None:
 TIDY = (reports_later.ChildEnded, reports_later.SessionRetries)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("client", [*CORRECT.values(), *lives_shown.CORRECT, *TIDY, AsyncPets, AiohttpBlock, Block])
 def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
     with PetStoreMock() as petstore:

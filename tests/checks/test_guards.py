@@ -147,6 +147,7 @@ def test_a_result_whose_property_ends_the_program_is_a_finding(error: type[BaseE
         client.create_pet(name="Rex", category_id=1)
 
 
+@pytest.mark.seconds
 def test_a_repr_that_never_ends_is_a_finding() -> None:
     released = threading.Event()
 

@@ -52,6 +52,7 @@ def test_demo_shows_the_bug_without_hypothesis(shown: str) -> None:
     assert shown.count('"name": "Rex", "categoryId": 1}') == 2
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(("client", "code"), [(CORRECT_CLIENT, 0), (RETRYING_CLIENT, 1)], ids=["correct", "retries"])
 def test_suggested_test_fails_only_for_a_client_with_the_bug(
     shown: str, tmp_path: Path, client: str, code: int

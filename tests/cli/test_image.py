@@ -51,6 +51,7 @@ def write_nothing() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("way", WAYS)
 def test_the_image_becomes_healthy_and_stops_at_once(tmp_path: Path, way: str) -> None:
     with reserved_port() as port:  # the command line of the image has no port, so the variable sets it

@@ -170,6 +170,7 @@ def test_with_public_url_every_address_is_public() -> None:
             assert fetch(pets).headers["Link"].startswith(f"</petstore{mount}/v1/pets?")
 
 
+@pytest.mark.seconds
 def test_connect_through_a_proxy_with_a_path_needs_public_url() -> None:
     def pump(source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):  # either side may close first
@@ -209,6 +210,7 @@ def test_quiet_logs_no_requests() -> None:
         assert running.end()[1] == ""
 
 
+@pytest.mark.seconds
 def test_a_full_pipe_delays_no_client_and_lost_lines_are_counted() -> None:
     with stub("--api-key", KEY) as running:
         for _ in range(600):  # more lines than a pipe of 64 KiB can hold
@@ -269,6 +271,7 @@ def test_environment_variables_set_options_that_are_not_given() -> None:
         assert ask(f"{root_of(running)}/__petstore/world") == 404
 
 
+@pytest.mark.seconds
 def test_the_number_of_worlds_is_bounded_and_unused_worlds_end() -> None:
     with stub("--max-worlds", "1", "--world-ttl", "2", "--quiet") as running:
         world = f"{root_of(running)}/w/{{}}/__petstore/world"
@@ -279,6 +282,7 @@ def test_the_number_of_worlds_is_bounded_and_unused_worlds_end() -> None:
         assert ask(world.format("a")) == 404
 
 
+@pytest.mark.seconds
 def test_a_world_that_holds_a_response_ends_like_any_other() -> None:
     with stub("--world-ttl", "1", "--quiet") as running:
         world = f"{root_of(running)}/w/held"
@@ -290,6 +294,7 @@ def test_a_world_that_holds_a_response_ends_like_any_other() -> None:
         assert ask(f"{world}/__petstore/world") == 404
 
 
+@pytest.mark.seconds
 def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ca = str(tmp_path / "ca.pem")
     with stub("--tls", "--tls-ca-out", ca, "--quiet") as running:
@@ -349,6 +354,7 @@ def test_a_signal_ends_serve_while_it_still_seeds(tmp_path: Path) -> None:
             process.kill()
 
 
+@pytest.mark.seconds
 def test_a_taken_port_exits_with_2_and_one_sentence() -> None:
     with stub("--quiet") as running:
         other = [*PETSTORE_MOCK, "serve", "--port", str(running.address[1])]

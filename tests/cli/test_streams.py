@@ -37,6 +37,7 @@ def shell(words: str, streams: str) -> subprocess.Popen[str]:
     return subprocess.Popen(["sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("closed", CLOSED)
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_command_without_a_stream_ends_as_with_it(words: str, closed: str) -> None:
@@ -46,6 +47,7 @@ def test_a_command_without_a_stream_ends_as_with_it(words: str, closed: str) -> 
     assert closed == "stderr" or out == ""
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("options", ["", "--quiet", "--log-format json", "--tls"])
 @pytest.mark.parametrize("closed", CLOSED)
 def test_serve_without_a_stream_serves(closed: str, options: str) -> None:

@@ -321,6 +321,7 @@ def test_a_wait_ends_when_its_client_has_left(door: Door) -> None:
         eventually(lambda: threads() == 0, "the wait ends")
 
 
+@pytest.mark.seconds
 def test_a_list_has_a_bound_in_bytes(door: Door) -> None:
     for _ in range(150):
         door.use("POST", "/v1/pets", b"%062000d" % 1)

@@ -136,6 +136,7 @@ def test_every_python_block_that_runs_the_machine_passes(folder: Path) -> None:
     assert_passes(folder, [block for block in PYTHON if block.is_slow])
 
 
+@pytest.mark.seconds
 @each(block for block in PYTHON if block.is_session_wide)
 def test_block_that_sets_the_session_up_passes_alone(folder: Path, block: Block) -> None:
     assert_passes(folder, [block], NO_HYPOTHESIS, "-pno:respx")
@@ -183,6 +184,7 @@ def curl(options: list[str]) -> None:
     assert response.returncode == 0, response.stdout + response.stderr
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("line", SHELL)
 def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
     """Other tests show the effects of a line. This one shows that program, command and options exist."""
@@ -326,6 +328,7 @@ def test_the_page_of_the_interface_has_the_words_of_the_specification() -> None:
     assert digest == DIGEST, f"the page has changed: its digest is {digest}"
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[getattr(pytest.mark, part.mark)] if part.mark else ()) for name, part in PARTS.items()],

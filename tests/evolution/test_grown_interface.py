@@ -34,6 +34,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.seconds
 def test_each_room_follows_from_the_table(grown: Path) -> None:
     shutil.copy(Path(__file__).with_name("looks.py"), grown)
     run_tests(grown, "looks.py")
@@ -47,11 +48,13 @@ def test_room_knows_the_grown_table(grown: Path, room: str) -> None:
     run_tests(grown, file)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("step", [pytest.param(12, marks=pytest.mark.slow), 500])
 def test_mutants_of_the_grown_table_break_only_their_clause(grown: Path, step: int) -> None:
     assert wrong_mutants(grown, first=3, step=step) == []
 
 
+@pytest.mark.seconds
 def test_rules_for_each_row_hold_for_the_grown_table(grown: Path) -> None:
     derive(grown)
     run_tests(grown, "--import-mode=importlib", DERIVED[-1])
@@ -124,6 +127,7 @@ MISTAKES: Final = [
 ]
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(("file", "before", "after", "test"), MISTAKES)
 def test_mistake_in_a_row_is_noticed(
     grown: Path, tmp_path: Path, file: str, before: str, after: str, test: str
@@ -264,6 +268,7 @@ def rename(folder: Path) -> None:
     run_python(folder, "-m", "tools.static_types")
 
 
+@pytest.mark.seconds
 def test_rules_for_each_row_hold_if_every_row_has_another_name(grown: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(grown, copy, ignore=shutil.ignore_patterns("__pycache__", "tests"))

@@ -267,6 +267,7 @@ def test_an_exchange_has_the_same_attributes_in_both_processes(stub: PetStoreMoc
             assert repr(remote) == repr(home)
 
 
+@pytest.mark.seconds
 def test_the_journal_reads_several_pages_of_requests(stub: PetStoreMock) -> None:
     with connect(stub.url, world="default") as petstore, Client(stub) as client:
         for number in range(1005):

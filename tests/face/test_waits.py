@@ -86,6 +86,7 @@ def test_a_cancelled_wait_holds_nothing(petstore: Face, backend: str) -> None:
     assert threads_of_waits() == 0
 
 
+@pytest.mark.seconds
 def test_hundreds_of_waits_take_no_thread_of_the_loop(petstore: Face, client: Client) -> None:
     async def main() -> list[int]:
         waits = [asyncio.create_task(petstore.journal.wait_for_async("listPets", timeout=60)) for _ in range(300)]

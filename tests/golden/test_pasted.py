@@ -28,6 +28,9 @@ class CreatesAgain(HttpClientPets):
             return super().create_pet(name=name, category_id=category_id, status=status)
 
 
+pytestmark = pytest.mark.seconds
+
+
 class ForgetsTheStatus(HttpClientPets):
     """Ignores the status filter."""
 

@@ -134,6 +134,7 @@ def sections(text: str) -> str:
     return "\n".join(kept)
 
 
+@pytest.mark.seconds
 def test_terminal(run: Run) -> None:
     text = sections(run.text)
     assert "body.categoryId" in text

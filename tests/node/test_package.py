@@ -128,6 +128,7 @@ def node(folder: Path, source: str, *, code: int = 0) -> str:
     )
 
 
+@pytest.mark.seconds
 @NEEDS_NPM
 @POSIX_SHELL
 @pytest.mark.untraced
@@ -188,6 +189,7 @@ serve({ open: (given) => given, listPets: list });
 """
 
 
+@pytest.mark.seconds
 @NEEDS_NPM
 @POSIX_SHELL
 @pytest.mark.untraced

@@ -39,6 +39,7 @@ def passes(pytester: pytest.Pytester, source: str, *, count: int) -> None:
     assert f"{count} passed" in printed, printed
 
 
+@pytest.mark.seconds
 def test_a_mock_judges_requests_and_describes_itself(pytester: pytest.Pytester) -> None:
     passes(
         pytester,
@@ -56,6 +57,7 @@ def test_a_mock_judges_requests_and_describes_itself(pytester: pytest.Pytester) 
     )
 
 
+@pytest.mark.seconds
 def test_the_fixture_judges_requests(pytester: pytest.Pytester) -> None:
     passes(
         pytester,
@@ -70,6 +72,7 @@ def test_the_fixture_judges_requests(pytester: pytest.Pytester) -> None:
     )
 
 
+@pytest.mark.seconds
 def test_the_console_serves_its_own_files_and_none_of_the_test(pytester: pytest.Pytester) -> None:
     passes(
         pytester,
@@ -106,6 +109,7 @@ def test_the_console_serves_its_own_files_and_none_of_the_test(pytester: pytest.
     )
 
 
+@pytest.mark.seconds
 def test_a_seed_file_of_the_test_is_read_when_it_is_given(pytester: pytest.Pytester) -> None:
     passes(
         pytester,
@@ -123,6 +127,7 @@ def test_a_seed_file_of_the_test_is_read_when_it_is_given(pytester: pytest.Pytes
     )
 
 
+@pytest.mark.seconds
 def test_the_files_of_a_marker_are_read_once_before_the_test(pytester: pytest.Pytester) -> None:
     pytester.makefile(".json", animals='[{"name": "Rex"}]')
     pytester.makefile(".toml", gaps='list_order = "id_descending"')

@@ -29,6 +29,7 @@ def _after(word: str, text: str) -> set[str]:
     return {*line.split()[1:]}
 
 
+@pytest.mark.seconds
 def test_a_run_without_the_fixture_imports_one_small_module_and_rewrites_none(pytester: pytest.Pytester) -> None:
     """Where no bytecode is written, pytest compiles or rewrites each module of a plugin in each run."""
     pytester.makeconftest(_SHOWS_MODULES)
@@ -51,6 +52,7 @@ with petstore_mock.PetStoreMock() as petstore:
 """
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -182,6 +184,7 @@ def test_it():
 }
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("start", _STARTS)
 def test_no_thread_of_the_fake_imports_a_module_under_pytest(pytester: pytest.Pytester, start: str) -> None:
     """CPython 3.11 fails if two threads make syntax trees at once, as imports and pytest do (python/cpython#106905)."""

@@ -168,6 +168,7 @@ _LAST_LINES = """
 """
 
 
+@pytest.mark.seconds
 def test_the_last_lines_begin_with_a_sentence_and_not_with_the_name_of_a_class(inner: Inner) -> None:
     text = str(inner(_LAST_LINES).stdout).partition("short test summary info")[2]
     lines = [line.partition(" - ")[2] for line in text.splitlines() if line.startswith("FAILED")]

@@ -80,6 +80,7 @@ _ANY_TESTS = """
 """
 
 
+@pytest.mark.seconds
 @pytest.mark.untraced
 @pytest.mark.parametrize("workers", [(), ("-n2", "--dist=loadscope")], ids=["here", "xdist"])
 def test_each_test_has_a_world_of_its_own_on_the_stub(

@@ -141,6 +141,7 @@ _WORKERS = """
 """
 
 
+@pytest.mark.seconds
 @pytest.mark.untraced
 def test_reports_and_summaries_are_complete_with_xdist(inner: Inner, pytester: pytest.Pytester) -> None:
     """Covers reports, HAR files, leaks, coverage, exploration, and the tests that call a removed operation."""

@@ -298,6 +298,7 @@ _PASSES = """
 """
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
 def test_the_document_lists_the_mutants_that_no_test_noticed(
     inner: Inner, pytester: pytest.Pytester, workers: str

@@ -137,6 +137,7 @@ DRAWN: list[tuple[SearchStrategy[Any], Wanted, tuple[str, ...]]] = [
 ]
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(("strategy", "wanted", "never"), DRAWN, ids=range(len(DRAWN)))
 def test_each_rule_edge_kind_and_alternative_is_drawn(
     strategy: SearchStrategy[Any], wanted: Wanted, never: tuple[str, ...]
@@ -184,6 +185,7 @@ def test_scenarios_with_arguments_can_be_drawn_within_a_test(data: st.DataObject
             assert (set(call["arguments"]), 1 <= call["arguments"]["categoryId"] <= 9) == ({"name", "categoryId"}, True)
 
 
+@pytest.mark.seconds
 def test_a_status_is_a_fault_of_scenarios() -> None:
     drawn = strategies.scenarios(faults=[503])
     is_met = find(drawn, lambda scenario: "503" in repr(scenario.to_data()))
@@ -193,6 +195,7 @@ def test_a_status_is_a_fault_of_scenarios() -> None:
 # Behaviours and faults
 
 
+@pytest.mark.seconds
 def test_plans_and_behaviours_shrink_to_nothing_or_to_the_relevant_gap() -> None:
     assert find(strategies.behaviours(), lambda _: True) == Behaviour()
     assert find(strategies.behaviours(vary=[]), lambda _: True) == Behaviour()

@@ -77,6 +77,7 @@ def test_none_in_place_of_a_list_is_refused(name: str) -> None:
         check_client(make_client, **{**FEW, name: None})
 
 
+@pytest.mark.seconds
 def test_none_stands_for_the_default_of_some_arguments() -> None:
     nothing: dict[str, Any] = dict.fromkeys(["classify", "vary", "arguments", "methods", "max_seconds"])
     report = check_client(make_client, **{**FEW, "faults": (), "max_examples": 1, **nothing})
@@ -92,6 +93,7 @@ def test_wrong_settings_are_refused_before_the_first_call() -> None:
         check_client(make, settings="ci")  # type: ignore[arg-type]
 
 
+@pytest.mark.seconds
 def test_the_report_counts_responses_gaps_and_faults() -> None:
     report = check_client(make_client, **FEW)
     assert report.answers["createPet"]["201"] > 0
@@ -104,6 +106,7 @@ def test_the_report_counts_responses_gaps_and_faults() -> None:
     assert CheckReport().never_shown["list_order"] != []
 
 
+@pytest.mark.seconds
 def test_faults_and_gaps_can_be_switched_off() -> None:
     report = check_client(make_client, **NOTHING_ODD)
     assert not report.faults
@@ -118,6 +121,7 @@ def test_your_faults_replace_those_of_the_machine() -> None:
     assert set(report.faults) == {"server_error", "reset", "hang"}
 
 
+@pytest.mark.seconds
 def test_max_seconds_ends_a_run() -> None:
     began = time.monotonic()
     report = check_client(make_client, max_seconds=2, environment=(), faults=())
@@ -173,6 +177,7 @@ class ReadsOnly:
         self.list_pets, self.get_pet, self.close = self._pets.list_pets, self._pets.get_pet, self._pets.close
 
 
+@pytest.mark.seconds
 def test_a_client_may_lack_methods() -> None:
     report = check_client(ReadsOnly, **NOTHING_ODD)
     assert "createPet" in report.left_out
@@ -219,11 +224,13 @@ def sells_all(client: Any, petstore: PetStoreMock) -> None:
     assert client.list_pets(status="sold") == [], "an animal is sold"
 
 
+@pytest.mark.seconds
 def test_your_step_runs() -> None:
     report = check_client(make_client, steps=[adopts], **NOTHING_ODD)
     assert report.answers["getPet"]["200"] > 0
 
 
+@pytest.mark.seconds
 def test_a_failed_step_of_yours_is_a_bug() -> None:
     bug = bug_of(make_client, steps=[sells_all], **NOTHING_ODD)
     assert bug is not None
@@ -268,6 +275,7 @@ class ById(HttpClientPets):
         return pets
 
 
+@pytest.mark.seconds
 def test_the_sentence_names_the_gap_and_its_lesson() -> None:
     bug = bug_of(by_key(ById), **{**FEW, "faults": ()})
     assert bug is not None
@@ -291,6 +299,7 @@ def test_a_report_masks_the_key() -> None:
     assert "Aa-._~+/key-of-a-test-" not in str(bug)
 
 
+@pytest.mark.seconds
 def test_a_bug_of_two_calls_at_once_that_did_not_show_again_depends_on_threads() -> None:
     meetings = itertools.count()
 
@@ -315,6 +324,7 @@ def test_a_bug_of_two_calls_at_once_that_did_not_show_again_depends_on_threads()
 # The process
 
 
+@pytest.mark.seconds
 def test_a_run_restores_the_process() -> None:
     before = (
         dict(os.environ), logging.root.level, list(logging.root.handlers), socket.getdefaulttimeout(),
@@ -382,6 +392,7 @@ def test_an_exit_of_make_client_is_a_bug_of_the_client() -> None:
         check_client(lambda _: sys.exit(4), **FEW)
 
 
+@pytest.mark.seconds
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_ctrl_c_ends_the_slow_phase() -> None:
     """More than five open clients show that the slow scenarios run. Then list calls wait until the test ends.
@@ -450,6 +461,7 @@ def test_the_database_keeps_a_failing_scenario() -> None:
     assert database.data
 
 
+@pytest.mark.seconds
 def test_a_bug_with_a_long_argument_is_reported_without_a_warning() -> None:
     """Hypothesis warns when it has to print tens of thousands of characters."""
 

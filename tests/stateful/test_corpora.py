@@ -89,6 +89,7 @@ def checked(make_client: Callable[[Any], Any], **options: Any) -> str:
     return "" if bug is None else str(bug)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     "library", [pytest.param(name, marks=() if name == "http.client" else pytest.mark.slow) for name in CORRECT]
 )

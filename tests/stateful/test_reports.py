@@ -78,6 +78,7 @@ def test_a_lock_that_is_not_released_is_still_found() -> None:
 # The shortest test
 
 
+@pytest.mark.seconds
 def test_a_directed_failure_is_shrunk_to_one_fault_and_one_call() -> None:
     bug = found(patience.FloatHint, vary=None)
     assert len(calls(bug)) == 2
@@ -92,6 +93,7 @@ def test_a_lost_slot_is_shrunk_to_one_fault_and_the_calls_that_it_takes() -> Non
     assert raised_by(bug, by_key(patience.SlotLost)) is not None
 
 
+@pytest.mark.seconds
 def test_a_gap_is_named_only_if_its_default_does_not_show_the_bug() -> None:
     bug = found(patience.FloatHint, vary=None, faults=())
     assert "The bug needs rate_limit='retry_after_date'" in bug.sentence
@@ -100,6 +102,7 @@ def test_a_gap_is_named_only_if_its_default_does_not_show_the_bug() -> None:
     assert "The bug needs" not in bug.sentence
 
 
+@pytest.mark.seconds
 @pytest.mark.untraced
 @pytest.mark.parametrize("client", [patience.FilterSticks, patience.InheritsFilter, patience.KeyOfTheFirst])
 def test_a_printed_test_is_true_for_a_client_with_state_in_its_class(client: type[HttpClientPets]) -> None:
@@ -128,6 +131,7 @@ def make_forgetful(petstore: Any) -> Json:
     return client
 
 
+@pytest.mark.seconds
 def test_a_test_that_passes_in_a_new_process_is_not_called_true() -> None:
     settings_of_this_process.append("forgetful")
     bug = bug_of(make_forgetful, **{**QUICKLY, "faults": ()})
@@ -136,6 +140,7 @@ def test_a_test_that_passes_in_a_new_process_is_not_called_true() -> None:
     assert "The test passes in a new process" in bug.sentence
 
 
+@pytest.mark.seconds
 def test_a_module_that_checks_a_client_when_it_is_imported_does_not_begin_a_second_run(tmp_path: Path) -> None:
     (tmp_path / "pets.py").write_text(
         "from petstore_mock.stateful import check_client\n"
@@ -157,6 +162,7 @@ def test_a_module_that_checks_a_client_when_it_is_imported_does_not_begin_a_seco
 # The value that matters
 
 
+@pytest.mark.seconds
 def test_a_sentence_shows_the_hint_of_a_response() -> None:
     bug = found(patience.FloatHint, faults=[faults.respond(503, headers={"Retry-After": "soon"})])
     assert "Retry-After: soon" in bug.sentence
@@ -171,6 +177,7 @@ def test_a_sentence_shows_where_the_key_stands_in_a_log() -> None:
     assert "in the attribute 'api_key' of a log record of the logger 'pets.wire'" in bug.sentence
 
 
+@pytest.mark.seconds
 def test_a_create_that_is_followed_as_a_read_is_named_so() -> None:
     bug = found(patience.FollowsAsRead)
     assert bug.rule == "followed as a read"
@@ -199,6 +206,7 @@ def test_an_unknown_exception_is_reported_once() -> None:
 # All bugs of a run
 
 
+@pytest.mark.seconds
 def test_a_run_reports_all_bugs_the_shortest_first() -> None:
     with pytest.raises(ClientBugError) as caught:
         check_client(by_key(patience.ManyBugs), **QUICKLY)
@@ -218,6 +226,7 @@ def test_first_stops_at_the_first_bug() -> None:
     assert caught.value.bugs == (caught.value,)
 
 
+@pytest.mark.seconds
 def test_one_cause_is_one_bug() -> None:
     failures = [faults.not_found(), 500, faults.respond(202), faults.respond(206, json=[]), faults.malformed_json()]
     with pytest.raises(ClientBugError) as caught:
@@ -225,6 +234,7 @@ def test_one_cause_is_one_bug() -> None:
     assert len(caught.value.bugs) == 1
 
 
+@pytest.mark.seconds
 def test_a_rule_can_be_switched_off_by_its_name() -> None:
     only = {**QUICKLY, "faults": [faults.respond(202, json={"id": 1})]}
     with pytest.raises(ClientBugError) as caught:
@@ -271,6 +281,7 @@ def test_a_bug_by_chance_says_how_often_it_showed_and_fixes_the_state_of_random(
     assert raised_by(bug, make_correct("http.client")) is None
 
 
+@pytest.mark.seconds
 def test_the_state_of_random_is_the_same_after_a_run() -> None:
     state = random.getstate()
     check_client(make_correct("http.client"), **{**QUICKLY, "faults": ()})
@@ -280,6 +291,7 @@ def test_the_state_of_random_is_the_same_after_a_run() -> None:
 # Directed scenarios: nothing of this depends on what is drawn.
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("client", patience.DIRECTED)
 def test_a_directed_scenario_finds_a_bug(client: type[HttpClientPets]) -> None:
     bug = found(client)
@@ -297,6 +309,7 @@ FAILURES: dict[str, Any] = {**QUICKLY, "retries": PROMISED, "faults": [faults.se
 ONE, *OTHERS = patience.UNPROMISED
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("client", [ONE, *(pytest.param(client, marks=pytest.mark.slow) for client in OTHERS)])
 def test_a_client_is_held_to_its_policy_of_retries(client: type[patience.Retrying]) -> None:
     many = faults.sequence(*[503] * 4)
@@ -309,6 +322,7 @@ def test_a_client_is_held_to_its_policy_of_retries(client: type[patience.Retryin
     assert raised_by(bug, by_key(patience.Retrying)) is None
 
 
+@pytest.mark.seconds
 def test_a_client_that_keeps_its_policy_is_correct_and_its_profile_is_shown() -> None:
     quickly = {**QUICKLY, "faults": None}
     report = check_client(by_key(patience.Retrying), retries=PROMISED, **quickly)
@@ -347,6 +361,7 @@ def test_a_complete_pass_says_so_and_pairs_need_a_client_that_sends_again() -> N
     assert f"every single fault: complete ({len(singles.plans)})" in str(report)
 
 
+@pytest.mark.seconds
 def test_a_complete_pass_finds_a_bug_that_needs_two_faults_in_one_call() -> None:
     given = {**COMPLETE, "faults": [503, faults.not_found(), faults.bad_request()]}
     assert bug_of(by_key(patience.ForgetsTheSecondFailure), **{**given, "complete": None}) is None

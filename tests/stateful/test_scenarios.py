@@ -31,12 +31,14 @@ def kinds(scenario: Scenario) -> list[str]:
     return [value["kind"] if name == "act" else name for name, value in steps]
 
 
+@pytest.mark.seconds
 def test_the_simplest_scenario_is_one_plain_call() -> None:
     simplest = find(DRAWN, lambda _: True, settings=QUICKLY)
     assert simplest.to_data()["steps"] == [{"ask": {"operation": "listPets", "arguments": {}}}]
     assert simplest.behaviour == Behaviour()
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("kind", ["seed", "plannedfault", "switch", "spoil", "together"])
 def test_each_kind_of_step_is_drawn(kind: str) -> None:
     drawn = scenarios(concurrent=kind == "together")

@@ -129,6 +129,7 @@ def test_a_wrong_body_after_a_readable_head_breaks_a_clause(kind: str) -> None:
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("hundreds", range(1, 6))
 def test_every_status_ends_with_a_verdict(hundreds: int) -> None:
     status = 0
@@ -220,6 +221,7 @@ def without_limit(count: int, change: Callable[[list[Anything]], object] = len) 
     return app
 
 
+@pytest.mark.seconds
 @pytest.mark.untraced
 def test_the_work_after_a_response_does_not_grow_with_animals_times_requests() -> None:
     """Without a bound, ten times the animals took ten times the time."""
@@ -235,6 +237,7 @@ def test_the_work_after_a_response_does_not_grow_with_animals_times_requests() -
     assert took[2] < 4 * took[1]
 
 
+@pytest.mark.seconds
 def test_a_wrong_animal_at_the_end_of_a_long_list_is_found() -> None:
     def last_is_wrong(pets: list[Anything]) -> None:
         pets[-1]["categoryId"] = "one"

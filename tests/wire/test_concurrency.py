@@ -48,6 +48,7 @@ def at_once(request: pytest.FixtureRequest) -> Callable[[PetStoreMock, Callable[
     return run
 
 
+@pytest.mark.seconds
 def test_journal_order_explains_all_concurrent_responses(at_once: Any) -> None:
     """A replay in journal order gives the same responses. Ids are unique, and a new animal is readable at once."""
     created: list[dict[str, Any]] = []

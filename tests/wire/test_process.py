@@ -262,6 +262,7 @@ def test_a_forked_process_holds_neither_clients_nor_the_port(fork: str, act: str
     assert (done.stdout, done.stderr) == ("end\n", "")
 
 
+@pytest.mark.seconds
 @FORKS
 def test_a_forked_process_lets_go_of_clients_within_their_tls_handshake() -> None:
     done = run(FORKED.format(tls=True, fork=FORK, act="petstore.stop(); assert idle.is_closed()"))

@@ -78,6 +78,7 @@ def walk() -> None:
         ord(character)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     "masker", [pytest.param(name, marks=pytest.mark.slow) if name == "field" else name for name in MASKERS]
 )

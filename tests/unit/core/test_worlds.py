@@ -111,6 +111,7 @@ def test_snapshots_of_the_door_have_a_bound_in_bytes(monkeypatch: pytest.MonkeyP
     take_snapshot(world, {})
 
 
+@pytest.mark.seconds
 @pytest.mark.untraced
 def test_a_cache_of_routes_and_responses_has_a_bound_in_bytes() -> None:
     worlds = worlds_of(api_key="team")

@@ -41,6 +41,7 @@ def always_fails_at_the_end(seen: checks.Observation) -> str | None:
     return "is over" if seen.doing == "close()" else None
 
 
+@pytest.mark.seconds
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=scenarios(concurrent=False))
 def test_a_printed_test_sends_what_the_machine_sent(scenario: Scenario) -> None:
