@@ -19,8 +19,8 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.check import RUNAWAY, Call, Observation, Outcome, attempt
-from petstore_mock.checks.reading import SUCCESSES, is_own
-from petstore_mock.checks.requests import asks_for, seconds_told
+from petstore_mock.checks.reading import is_own
+from petstore_mock.checks.requests import asks_for, is_fine, seconds_told
 from petstore_mock.common.real import Thread, monotonic
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class Limits:
 
     def ended(self, last: Exchange | None, waited: float) -> Ended | None:
         """Return why a call counts as ended that has waited for so long after the request ``last``, or None."""
-        if last is None or not _may_pause(last):
+        # After a failure, a client may pause, since it may try again later.
+        if last is None or is_fine(last):
             return "stood still" if waited >= max(self.standstill, 1.5 * self.patience) else None
         if self.longest_wait is not None and waited >= self._longest(last, self.longest_wait):
             return "paused"
@@ -74,11 +75,6 @@ class Limits:
         if told is None or max(told) <= longest:
             return longest + 1
         return longest + (ceil(told[0]) if 0 < told[0] <= longest else 0)
-
-
-def _may_pause(last: Exchange) -> bool:
-    """Whether a client may pause after a response: after a failure it may, since it may try again later."""
-    return last.status not in SUCCESSES or last.fault is not None
 
 
 class RunawayError(BaseException):

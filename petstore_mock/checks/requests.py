@@ -568,7 +568,7 @@ def _sent_again(first: Exchange, earlier: Sequence[Exchange]) -> Mistake | None:
 
 def _waited_before(first: Exchange, earlier: Sequence[Exchange], seen: Observation) -> Mistake | None:
     waited = 0.0 if seen.outcome is None else first.request.started - seen.outcome.began
-    failed = [exchange for exchange in earlier if not _is_fine(exchange)]
+    failed = [exchange for exchange in earlier if not is_fine(exchange)]
     if waited < _WAITS or not failed:
         return None
     is_over = failed[-1] is not earlier[-1]
@@ -576,7 +576,8 @@ def _waited_before(first: Exchange, earlier: Sequence[Exchange], seen: Observati
     return Mistake(LATE, waited=waited) if is_over and not is_told else None
 
 
-def _is_fine(exchange: Exchange) -> bool:
+def is_fine(exchange: Exchange) -> bool:
+    """Whether a request received the success of its operation, and no fault changed that."""
     return exchange.fault is None and exchange.status in SUCCESSES
 
 

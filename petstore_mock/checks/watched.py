@@ -146,6 +146,7 @@ class WatchedClient:
         self.player = _player_here()
         self.limits = Limits(patience, longest_wait, _STANDSTILL)
         self.calls = 0
+        self.unclear = 0  # the calls whose requests could not be told from those that the client sends by itself
         self.raised: BaseException | None = None  # the latest error that a call raised; quiet calls raise none
         self.ignored: Counter[str] = Counter()  # the findings that did not count, by rule
         self.known: Container[Group] = ()  # the groups of findings that do not count any more
@@ -312,6 +313,7 @@ class WatchedClient:
         if process is not None and has_read:
             process.remains = {"memory grows": self._growth.note(call)}
         seen = self._observed(call=call, outcome=outcome, earlier_results=self._results, process=process)
+        self.unclear += seen.shared
         seen.is_same_error = any(one() is outcome.error for one in self._errors if outcome.error is not None)
         self._find(seen)
         self._leave(outcome)

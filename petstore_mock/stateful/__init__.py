@@ -40,30 +40,7 @@ P = ParamSpec("P")
 __tracebackhide__ = True  # pytest shows the line of the test
 
 
-def _with_options_of(
-    options: Callable[P, Options],
-) -> Callable[[Callable[[Options], CheckReport]], Callable[P, CheckReport]]:
-    """Return a decorator that gives a function the arguments and the docstring of ``Options``."""
-
-    def decorated(function: Callable[[Options], CheckReport]) -> Callable[P, CheckReport]:
-        def checks(*args: P.args, **kwargs: P.kwargs) -> CheckReport:
-            try:
-                signature(options).bind(*args, **kwargs)
-            except TypeError as error:
-                refuse_arguments(options, kwargs, error, function.__name__)
-            return function(options(*args, **kwargs))
-
-        checks.__doc__ = options.__doc__
-        checks.__module__, checks.__name__, checks.__qualname__ = __name__, function.__name__, function.__qualname__
-        shown = signature(options).replace(return_annotation=CheckReport)
-        vars(checks)["__signature__"] = shown
-        return checks
-
-    return decorated
-
-
-@_with_options_of(Options)
-def check_client(options: Options) -> CheckReport:
+def _checked(options: Options) -> CheckReport:
     if is_replay():
         refuse("expected check_client within a test function; got a call while a module of tests is imported")
     from petstore_mock.stateful.search import Search  # needs Hypothesis, unlike a pasted test
@@ -78,3 +55,21 @@ def check_client(options: Options) -> CheckReport:
         if all(bug.rule == UNREAD for bug in error.bugs):
             raise UnknownErrorError(f"This is a bug, or classify= must read the exception: {error.sentence}") from error
         raise error
+
+
+def _with_arguments_of(options: Callable[P, Options]) -> Callable[P, CheckReport]:
+    """Return ``check_client``, which has the arguments and the docstring of ``Options``."""
+
+    def check_client(*args: P.args, **kwargs: P.kwargs) -> CheckReport:
+        try:
+            signature(options).bind(*args, **kwargs)
+        except TypeError as error:
+            refuse_arguments(options, kwargs, error, check_client.__name__)
+        return _checked(options(*args, **kwargs))
+
+    check_client.__doc__, check_client.__qualname__ = options.__doc__, check_client.__name__
+    vars(check_client)["__signature__"] = signature(options).replace(return_annotation=CheckReport)
+    return check_client
+
+
+check_client = _with_arguments_of(Options)

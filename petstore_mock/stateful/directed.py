@@ -86,12 +86,9 @@ def _interrupts(blocks: Blocks, _: Options) -> Scenarios:
         yield Scenario(steps=(SEVERAL, *blocks.plain, *interrupts, *blocks.plain))
 
 
-def _lives(blocks: Blocks, options: Options) -> Scenarios:
+def _lives(blocks: Blocks, _: Options) -> Scenarios:
     for look in blocks.looks:
         yield Scenario(steps=(SEVERAL, *[look] * _EQUAL_CALLS))
-    for fault, ask in product(_OUTAGES if options.chosen_faults is None else (), blocks.plain):
-        outage = PlannedFault(fault=fault, on=ask.operation)
-        yield Scenario(steps=(SEVERAL, ask, ask, outage, *[ask] * 3))
     # Another client ends first.
     other: Block = (Act("switch"), *blocks.plain, Act("reuse"), Act("switch"))
     yield Scenario(steps=(SEVERAL, *blocks.plain, *other, *blocks.plain))
@@ -130,7 +127,8 @@ def _outages(blocks: Blocks, options: Options) -> Scenarios:
     for fault, ask in blocks.meetings(_REFUSALS):
         steps += [replace(fault, times=None), ask, END]
     for fault, ask in blocks.meetings(_OUTAGES):
-        steps += [replace(fault, times=None), ask, ask, END, ask]
+        # A call after the outage must not wait for the failures before it.
+        steps += [replace(fault, times=None), ask, ask, END, ask, ask]
     for fault, ask in blocks.meetings(_PASSING):
         # A client that sends a call again may lose or repeat an argument.
         steps += [fault, blocks.full(ask)]
@@ -221,7 +219,7 @@ FAMILIES: Final = (
     ),
     Family(
         "life cycle",
-        "many equal calls; calls after a short outage; calls after another client is closed; an error in the `with` "
+        "many equal calls; calls after another client is closed; an error in the `with` "
         "block; a call of a closed client",
         _lives,
     ),

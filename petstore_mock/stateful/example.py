@@ -148,6 +148,7 @@ class Example:
             with suppress(Found):  # the first failed check counts
                 client.close()
             self.run.report.calls += client.calls
+            self.run.report.unclear += client.unclear
             self.run.report.ignored += client.ignored
         for world in self.worlds.values():
             world.petstore.cancel_faults()  # no fault is required to fire

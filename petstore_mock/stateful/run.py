@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.stateful.pristine import StateOfClient
 
+_UNCLEAR: Final = "retries, waits and repeated creates not checked, because the client sends requests by itself"
 _PAUSE: Final = 6.0  # seconds that a call may pause after a failure, until the machine goes on without it
 _SHORT_PAUSE: Final = 1.5
 _PAUSES: Final = 12.0  # seconds of all such pauses, after which only the short pause is left
@@ -193,6 +194,8 @@ class CheckReport:
     Attributes:
         examples: the number of examples, with the failing one and without shrinking.
         calls: the number of calls in these examples.
+        unclear: the number of calls after which the machine could not check retries, waits and repeated creates,
+            because threads or tasks of the client send requests by themselves.
         seconds: the duration of the run, in seconds.
         waited: the part of ``seconds`` for the examples that take real time. These run at the same time.
         answers: the number of responses, by operation and status, or by how the response was lost (``"reset"``).
@@ -207,6 +210,7 @@ class CheckReport:
 
     examples: int = 0
     calls: int = 0
+    unclear: int = 0
     seconds: float = 0.0
     waited: float = 0.0
     answers: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in OPERATIONS})
@@ -268,6 +272,8 @@ class CheckReport:
         lines |= {"gaps": ", ".join(gaps) or "none differed", "gaps never shown": ", ".join(never)}
         lines["faults"] = _counted(self.faults) or "none"
         lines |= {coverage.subject: str(coverage) for coverage in self.coverage}
+        if self.unclear:
+            lines[_UNCLEAR] = f"{self.unclear:,} of {self.calls:,} calls"
         return lines | {
             "retries": told(self.outages.values()),
             "left out, because the client has no method": ", ".join(self.left_out),

@@ -13,7 +13,7 @@ import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, checks, faults
 from petstore_mock.stateful import ClientBugError, check_client
-from tests.clients import patience, reports_kept
+from tests.clients import patience, reports_kept, slips
 from tests.clients.correct import HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
 from tests.programs import run
@@ -36,6 +36,17 @@ def found(client: type[HttpClientPets], **options: Any) -> ClientBugError:
     bug = bug_of(by_key(client), **{**QUICKLY, **options})
     assert bug is not None
     return bug
+
+
+# Checks that were off
+
+
+def test_the_report_says_that_retries_were_not_checked_because_the_client_sends_requests_by_itself() -> None:
+    words = "not checked, because the client sends requests by itself: "
+    report = check_client(by_key(slips.ReadsMuchLater), **{**QUICKLY, "faults": ()})
+    assert 0 < report.unclear <= report.calls
+    assert f"{words}{report.unclear:,} of {report.calls:,} calls" in " ".join(str(report).split())
+    assert words not in " ".join(str(check_client(make_correct("http.client"), **{**QUICKLY, "faults": ()})).split())
 
 
 # Pauses
