@@ -24,7 +24,7 @@ T = TypeVar("T", bound=type[Any])
 # Characters; longer names take too long to compare.
 _LONGEST_SLIP: Final = 100
 # How alike two names must be: first all of both names, then as the last resort.
-_ALIKE: Final = 0.8
+_ALIKE: Final = 0.81
 _SIMILAR: Final = 0.7
 # Letters; shorter words say too little.
 _SHORTEST_WORD: Final = 3
@@ -40,6 +40,7 @@ headers: auth_headers authorization auth header default_headers set_header
 journal: requests calls history request_history received recorded log interactions request_log traffic requests_made
 journal: received_requests serve_events call_list captured exchanges spy requests.html events
 journal: call_count request_count requests_count
+journal.violations: errors failures assert_no_violations
 journal.wait_for: wait wait_for_request wait_until
 clear: reset
 kept: first one get
@@ -60,13 +61,14 @@ verify: check assert_all done is_done pending_mocks check_assertions assert_all_
 seed: add_pet create_pet add create insert new_pet add_animal create_animal populate data pets initial_data fixtures
 seed: animals database db load store given
 seed_many: add_pets create_pets add_many bulk seed_all insert_many create_batch seed_count
-pets: animals store database db items list_pets all_pets list data
+pets: animals store database db items list_pets all_pets list data get_pet find state
 pets.json: mappings
 update: change update_pet modify patch edit set_pet change_pet put
 remove: delete remove_pet delete_pet drop del_pet
 inject: fault faults fail break mock when on add_fault stub respond returns return_value side_effect reply intercept
 inject: latency slow slow_down flaky chaos delay given_that expect_request persist scenario add_passthru
 inject: reply_with_error
+inject: unauthorized not_found rate_limit forbidden server_error outage register register_response fail_with
 inject: add_response register_uri get post route expect stub_for add_callback error raises simulate timeout
 cancel_faults: clear_faults reset_faults remove_faults reset_handlers clean_all
 configure: set_behaviour set_behavior gaps set_gaps config behaviour_set use options settings setup
@@ -82,19 +84,23 @@ moment: time datetime date
 freeze: stop pause
 reset: clear restart reset_all clean cleanup reset_state flush
 restore: rollback load_snapshot
-snapshot: save checkpoint copy
+snapshot: save checkpoint copy dump
 start: run listen serve open up activate enable begin
 stop: close shutdown down quit deactivate disable kill end terminate teardown
 fresh: world new isolated child new_world
-issue_key: new_key create_key add_key make_key
+issue_key: new_key create_key add_key make_key rotate rotate_key rotate_token renew_key refresh refresh_token
 revoke_key: remove_key delete_key expire_key invalidate_key
 close_connections: disconnect drop_connections close_all
 httpserver: server expect_request stubs
-app: wsgi wsgi_app application asgi
+app: wsgi wsgi_app application asgi httpx_client transport
+requests_session: session client test_client
+url: async_client httpx_client transport session client test_client
 to_har: har save_har export export_har
 expect_violation: allow_violation expect_error raises ignore_violation
 connect: remote client attach RemotePetStoreMock
 PetStoreMock: mock_petstore petstore fake FakePetStore MockServer Server Mock PetStoreServer PetStoreFake
+PetStoreMock: start run serve app create_app make_app wsgi_app
+stateful: check_client ClientBugError
 interim: early_hints continue informational
 encoded: gzip compressed brotli deflate
 endless_body: infinite endless
@@ -102,7 +108,7 @@ stall_body: stalled partial_body
 until_close: connection_close http10 http_1_0
 respond: json redirect moved moved_permanently found no_content teapot
 respond: response reply status custom with_status status_code callback json_response http_response will_return
-server_error: error http_error fail failure internal_error unavailable with_server_error
+server_error: error http_error fail failure internal_error unavailable with_server_error maintenance outage overloaded
 rate_limited: throttle throttled ratelimit quota
 unauthorized: unauthenticated invalid_key auth_error
 not_found: missing absent
@@ -128,8 +134,8 @@ times: count n num max_hits repeat repetitions max_times limit calls once max_ca
 times: remaining hits reply_count called
 after: skip offset start_after ignore_first delay_calls first
 when: match matcher predicate condition callback if filter matches
-fault: body json text content
-where: match matchers criteria params json body query filter matching json_params_matcher with
+fault: body json text content retry_after
+where: match matchers criteria params json body query filter matching json_params_matcher with pet_id id
 at: phase stage commit point timing when_committed after_commit
 at: date now clock time start_date today freeze
 probability: chance rate p ratio likelihood percent percentage
@@ -334,22 +340,29 @@ def refuse_arguments(
     """Raise the error of a call that Python refused, with the names of its arguments and the nearest of them."""
     __tracebackhide__ = True
     forms: dict[str, str] = {}
+    takes_any_name = False
     for parameter in signature(function).parameters.values():
         forms[parameter.name] = _FORMS.get(parameter.kind, "").format(parameter.name)
+        takes_any_name |= parameter.kind is Parameter.VAR_KEYWORD
     forms.pop("self", None)
     words = ", ".join(filter(None, forms.values()))
     takes = f"it takes {words}" if words else "it takes no arguments"
     if not name:
         name = function.__qualname__.removesuffix(".__init__")
     for argument in given:
-        if argument not in forms:
+        if argument not in forms and not takes_any_name:
             hint = did_you_mean(argument, forms)
             raise TypeError(f"{name}() has no argument {argument!r}{hint}; {takes}") from None
     raise TypeError(f"{error}; {takes}") from None
 
 
 # How a message shows an argument that a call may name.
-_FORMS: Final[Mapping[object, str]] = {Parameter.POSITIONAL_OR_KEYWORD: "{}", Parameter.KEYWORD_ONLY: "{}="}
+_FORMS: Final[Mapping[object, str]] = {
+    Parameter.POSITIONAL_ONLY: "{}",
+    Parameter.POSITIONAL_OR_KEYWORD: "{}",
+    Parameter.KEYWORD_ONLY: "{}=",
+    Parameter.VAR_KEYWORD: "**{}",
+}
 
 
 # Attributes

@@ -182,7 +182,7 @@ class PetStore(Stays):
         Raises:
             PetStoreMockError: ``Pet.json`` does not allow a field (§2), or another animal has the id.
         """
-        require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
+        require(pet is None or is_object(pet), "an animal as a mapping (seed_many() takes a list or a number)", pet=pet)
         animal = {**(pet or {}), **fields}
         # The verb takes {"count": 3} as a number of animals. As an animal, it has an unknown field.
         check_animal(animal, "seed")

@@ -44,10 +44,22 @@ def error_of(call: Callable[[], object]) -> str:
         ("delay", "inject"),
         ("add_passthru", "inject"),
         ("freeze_time", "clock.freeze"),
+        ("not_found", "inject"),
+        ("register", "inject"),
+        ("errors", "journal.violations"),
+        ("state", "pets"),
+        ("dump", "snapshot"),
+        ("rotate_token", "issue_key"),
+        ("async_client", "url"),
     ],
 )
 def test_attribute_of_the_mock_that_does_not_exist(petstore: PetStoreMock, name: str, meant: str) -> None:
     assert f"did you mean {meant!r}?" in error_of(lambda: getattr(petstore, name))
+
+
+@pytest.mark.parametrize(("name", "meant"), [("test_client", "requests_session"), ("httpx_client", "app")])
+def test_client_of_a_mock_in_this_process(name: str, meant: str) -> None:
+    assert f"did you mean {meant!r}?" in error_of(lambda: getattr(PetStoreMock(), name))
 
 
 def test_attribute_like_no_other_lists_those_that_exist(petstore: PetStoreMock) -> None:
@@ -95,6 +107,9 @@ def test_attribute_of_a_part(petstore: PetStoreMock, part: str, name: str, meant
         (faults, "http_503", "faults.server_error(503)"),
         (faults, "uniform_distribution", "faults.delay()"),
         (petstore_mock, "activate", "'PetStoreMock'"),
+        (petstore_mock, "create_app", "'PetStoreMock'"),
+        (petstore_mock, "check_client", "'stateful'"),
+        (faults, "maintenance", "faults.server_error()"),
         (petstore_mock, "responses", "'PetStoreMock'"),
         (petstore_mock, "Error", "'PetStoreMockError'"),
     ],
@@ -125,6 +140,8 @@ def make_client(petstore: PetStoreMock) -> PetStoreMock:
         (guess(PetStoreMock().inject, 503, prob=0.5), "probability"),
         (guess(PetStoreMock().inject, status=503), "fault"),
         (guess(PetStoreMock().inject, 503, time=1), "times"),
+        (guess(PetStoreMock().inject, 503, retry_after=1), "fault"),
+        (guess(PetStoreMock().inject, 404, pet_id=1), "where"),
         (guess(PetStoreMock().inject, 503, operation="listPets"), "on"),
         (guess(PetStoreMock().fresh, behavior="strict"), "behaviour"),
         (guess(PetStoreMock().clock.advance, second=1), "seconds"),
@@ -153,6 +170,17 @@ def test_argument_that_does_not_exist(call: Callable[[], object], meant: str | N
 
 def test_second_argument_by_position_lists_the_names(petstore: PetStoreMock) -> None:
     assert "on=, times=, after=" in error_of(guess(petstore.inject, 503, "listPets"))
+
+
+def test_arguments_that_have_only_a_position_are_listed(petstore: PetStoreMock) -> None:
+    assert error_of(guess(petstore.remove, name="Rex")).endswith("no argument 'name'; it takes pet_id")
+    message = error_of(guess(petstore.update, id=1, name="Rex"))
+    assert message.endswith("missing 1 required positional argument: 'pet_id'; it takes pet_id, **fields")
+
+
+@pytest.mark.parametrize("animals", [3, [{"name": "Rex"}], "Rex"])
+def test_several_animals_lead_to_seed_many(petstore: PetStoreMock, animals: Any) -> None:
+    assert "seed_many() takes a list or a number" in error_of(guess(petstore.seed, animals))
 
 
 def test_error_inside_a_method_stays_as_it_is(petstore: PetStoreMock) -> None:
