@@ -163,19 +163,20 @@ class ApiRequest:
         *,
         oversized: bool = False,
     ) -> None:
-        # The usual __init__ of a frozen dataclass takes six times as long.
-        values = self.__dict__
-        values["method"] = method
-        values["target"] = target
-        values["fields"] = fields
-        values["body"] = body
-        values["connection"] = connection
-        values["exchange"] = exchange
-        values["started"] = started
-        values["version"] = version
-        values["root_path"] = root_path
-        values["mount"] = mount
-        values["oversized"] = oversized
+        # The usual __init__ of a frozen dataclass takes twice as long.
+        self.__dict__.update(
+            method=method,
+            target=target,
+            fields=fields,
+            body=body,
+            connection=connection,
+            exchange=exchange,
+            started=started,
+            version=version,
+            root_path=root_path,
+            mount=mount,
+            oversized=oversized,
+        )
 
     def __repr__(self) -> str:
         keys = self.credentials
