@@ -74,7 +74,7 @@ function headline(entry) {
 /** Return what a request that was sent again has done. */
 function repeated(entry) {
   const link = make("a", { href: `#/requests/${entry.repeats}` }, `request ${entry.repeats}`);
-  const what = entry.operation === "createPet" ? "There is a second animal." : "The change was made twice.";
+  const what = entry.method === "POST" ? "There is a second animal." : "The change was made twice.";
   return ["The service had executed ", link, ", but its response was lost. ", what];
 }
 

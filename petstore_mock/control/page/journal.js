@@ -54,7 +54,7 @@ export function result(entry) {
 
 function repetition(entry) {
   if (!isRepeated(entry)) return "";
-  const what = entry.operation === "createPet" ? "a second animal" : "executed a second time";
+  const what = entry.method === "POST" ? "a second animal" : "executed a second time";
   return `sent again after request ${entry.repeats} lost its response: ${what}`;
 }
 
