@@ -22,7 +22,7 @@ export type Ended = { "ended": number; "problems": Array<Problem> };
 
 export type Exchange = { "number": number; "at": string; "state": string; "method": string; "target": string; "path": string; "query": Record<string, Array<string>>; "headers": Record<string, string>; "fields": Array<Array<string>>; "body": unknown; "body_text": string | null; "body_base64": string | null; "body_size": number; "body_cut": number; "status": number | null; "response_headers": Record<string, string>; "response_fields": Array<Array<string>>; "response_body": unknown; "response_body_text": string | null; "response_body_base64": string | null; "response_size": number; "response_body_cut": number; "operation": string | null; "fault": string | null; "fault_data": unknown; "delayed_by": unknown; "executed": boolean; "outcome": string | null; "duration_ms": number; "violations": Array<Violation>; "omitted": number; "expected": boolean; "condition": string | null; "condition_status": number | null; "detail": string; "decision": string; "reason": string; "hidden": string; "owner": string | null; "base_path": string; "connection": number; "exchange": number; "started": number; "version": string; "oversized": boolean; "secure": boolean; "sent": boolean; "by_expectation": boolean; "mutant": string | null };
 
-export type Fault = number | FaultRespond | FaultUnauthorized | FaultNotFound | FaultBadRequest | FaultServerError | FaultRateLimited | FaultDelay | FaultHang | FaultReset | FaultEmptyReply | FaultTruncate | FaultDribble | FaultMalformedJson | FaultWrongContentType | FaultMalformedChunk | FaultInterim | FaultSurplus | FaultIdle408 | FaultManyFields | FaultReasonPhrase | FaultNoDate | FaultUntilClose | FaultChunkExtras | FaultEncoded | FaultStallBody | FaultEndlessBody | FaultTlsExpired | FaultTlsWrongHost | FaultTlsUntrustedRoot | FaultTlsHandshakeReset | FaultTlsHandshakeHang | FaultSequence;
+export type Fault = number | FaultRespond | FaultUnauthorized | FaultNotFound | FaultBadRequest | FaultServerError | FaultRateLimited | FaultDelay | FaultHang | FaultReset | FaultEmptyReply | FaultTruncate | FaultDribble | FaultMalformedJson | FaultWrongContentType | FaultMalformedChunk | FaultInterim | FaultSurplus | FaultIdle408 | FaultManyFields | FaultExtraFields | FaultNoSpaces | FaultReasonPhrase | FaultNoDate | FaultUntilClose | FaultChunkExtras | FaultEncoded | FaultStallBody | FaultEndlessBody | FaultTlsExpired | FaultTlsWrongHost | FaultTlsUntrustedRoot | FaultTlsHandshakeReset | FaultTlsHandshakeHang | FaultSequence;
 
 export type FaultBadRequest = { "kind": "bad_request"; "delay"?: number | Array<number> };
 
@@ -38,6 +38,8 @@ export type FaultEncoded = { "kind": "encoded"; "coding": "gzip-multi" | "x-gzip
 
 export type FaultEndlessBody = { "kind": "endless_body" };
 
+export type FaultExtraFields = { "kind": "extra_fields"; "headers": Record<string, string | Array<string>> };
+
 export type FaultHang = { "kind": "hang" };
 
 export type FaultIdle408 = { "kind": "idle_408" };
@@ -51,6 +53,8 @@ export type FaultMalformedJson = { "kind": "malformed_json" };
 export type FaultManyFields = { "kind": "many_fields"; "n"?: number };
 
 export type FaultNoDate = { "kind": "no_date" };
+
+export type FaultNoSpaces = { "kind": "no_spaces" };
 
 export type FaultNotFound = { "kind": "not_found"; "delay"?: number | Array<number> };
 

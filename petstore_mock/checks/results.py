@@ -47,13 +47,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from petstore_mock.checks.check import Call, Observation, Outcome
+    from petstore_mock.checks.check import Call, Exchanges, Observation, Outcome
     from petstore_mock.checks.reading import Fields
     from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
-_LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
+    Kinds = AbstractSet[Kind | None]
+
+_LOST: Final[Kinds] = {"transport", "protocol", "timeout"}
 # The kind of an outcome without an exception.
 _RESULT: Final = 0
 # Seconds. On a busy computer, a call that took longer may fail with a timeout at any time.
@@ -71,7 +73,9 @@ _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither
 _INTERIM: Final = kinds.interim(100).kind
 _UNKNOWN_CHARSET: Final = "x-unknown"
 _READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
-_TELLING_FIELDS: Final = ("Retry-After", "Location", "WWW-Authenticate", "Content-Type")
+_TELLING_FIELDS: Final = (
+    *("Retry-After", "Location", "WWW-Authenticate", "Content-Type", "Set-Cookie", "X-RateLimit-Remaining", "Link"),
+)
 HELD: Final = "event loop held"
 UNREAD: Final = "unknown exception"
 """The rule of a finding that is a bug, or an exception that ``classify`` must read."""
@@ -117,7 +121,7 @@ def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | Non
     return Mistake("no request", source, outcome=str(outcome), cause=place)
 
 
-def _asks_enough(call: Call, outcome: Outcome, exchanges: Sequence[Exchange]) -> bool:
+def _asks_enough(call: Call, outcome: Outcome, exchanges: Exchanges) -> bool:
     """Whether a call sent a request of its operation, or of the operation that replaces it, or failed."""
     asked = [exchange for exchange in exchanges if not is_ping(exchange)]
     if outcome.error is not None:
@@ -127,7 +131,7 @@ def _asks_enough(call: Call, outcome: Outcome, exchanges: Sequence[Exchange]) ->
     return call.operation in [exchange.operation for exchange in asked]
 
 
-def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
+def _is_told_to_wait(status: Kind | None, earlier: Exchanges) -> bool:
     """Whether an earlier response with ``status`` told the client to wait, and the wait is not over."""
     if status not in TELL_TO_WAIT:
         return False
@@ -156,13 +160,12 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
 
 
 def _cause(outcome: Outcome) -> str:
-    """Return the line of the client that raised an exception, and how the response was lost, or else the class."""
-    error = outcome.error
-    if error is None:
+    """Return the line of the client that raised an exception, and how the response was lost."""
+    if outcome.error is None:
         return ""
-    # A library has several classes for a response that it can't read.
-    kind = outcome.kind if outcome.kind in _LOST else type(error).__name__
-    return f"{kind} {own_place(error.__traceback__)}"
+    # A line may raise errors of several classes, for example of a library that can't read a response.
+    kind = outcome.kind if outcome.kind in _LOST else ""
+    return f"{kind} {own_place(outcome.error.__traceback__)}"
 
 
 @check(
@@ -209,7 +212,7 @@ def event_loop_is_free(seen: Observation) -> Mistake | None:
 class _Allowed(NamedTuple):
     """The outcomes that a response allows, and the reason."""
 
-    kinds: AbstractSet[Kind | None]
+    kinds: Kinds
     why: str
     source: Source = _ERROR
 
@@ -337,7 +340,7 @@ def _is_broken(exchange: Exchange) -> bool:
     return fault.status in SUCCESSES
 
 
-def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchange:
+def _deciding(call: Call, outcome: Outcome, asked: Exchanges) -> Exchange:
     """Return the request whose response decides the outcome of the call."""
     own = [exchange for exchange in asked if exchange.operation == call.operation]
     is_own = call.row.commits
@@ -351,7 +354,7 @@ def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchan
     return (deciding or asked)[-1]
 
 
-def _answered(own: Sequence[Exchange]) -> Sequence[Exchange]:
+def _answered(own: Exchanges) -> Exchanges:
     """Return the requests that received a success, but only the broken ones if there are any.
 
     A thread of the client may have read the animal again, after the call received a broken response.
@@ -361,7 +364,7 @@ def _answered(own: Sequence[Exchange]) -> Sequence[Exchange]:
     return list(filter(_is_broken, answered)) or answered
 
 
-def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], last: Exchange, seen: Observation) -> _Allowed:
+def _allowed(call: Call, outcome: Outcome, asked: Exchanges, last: Exchange, seen: Observation) -> _Allowed:
     decided = _by_request(call, last, seen)
     kinds = set(decided.kinds)
     # A client that gave up may report the failure of any of its requests. After a success, it may do so only if its
@@ -437,7 +440,7 @@ def _looked_for(call: Call, seen: Observation) -> _Allowed:
     return _Allowed(kinds, "the service has the animal", Source(_LIST.section, _LIST_IS_PART))
 
 
-def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
+def _by_status(fault: Fault) -> Kinds:
     """Return the outcomes that the response of a fault allows."""
     status, fields = fault.status or 0, dict(fault.fields)
     kinds: set[Kind | None] = {status}
@@ -571,7 +574,7 @@ def _misread(seen: Observation, call: Call, outcome: Outcome, wanted: Any) -> Mi
         if not is_array(wanted):
             return _of_items(seen, [outcome.value], [wanted])
         if not is_list(outcome.value):
-            return Mistake("no sequence", value=shortened(outcome.value))
+            return Mistake("no sequence", symptom=_symptom(outcome), value=shortened(outcome.value))
         return _of_items(seen, outcome.value, wanted)
     except BaseException as error:  # the client's object may raise anything
         words = "reading a result raises no error; if your results need another reader, pass a function as read_pet="

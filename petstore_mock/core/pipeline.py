@@ -354,6 +354,7 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
     else:
         # The store may cache the original.
         broken = fault.changed(replace(response, wire=b""))
+    broken.head = broken.head.with_fields(*fault.fields)
     if fault.delay is None and fault.delivery is None:
         return broken
     dressed = _dress(call.world, call.exchange, broken)
@@ -385,6 +386,4 @@ def _fault_response(call: Call, fault: Fault) -> Response:
         response.body = fault.body or b""
     else:
         response = _error(store, condition, f"{condition.message} (injected: {fault})", fields)
-    if fault.fields:
-        response.head = response.head.with_fields(*fault.fields)
     return response

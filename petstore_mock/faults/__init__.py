@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
 
+    Headers = Mapping[str, str | Sequence[str]]
+
 Seconds = float | tuple[float, float]
 
 
@@ -28,7 +30,7 @@ def respond(
     status: int,
     json: object = None,
     body: bytes | str | None = None,
-    headers: Mapping[str, str | Sequence[str]] | None = None,
+    headers: Headers | None = None,
     *,
     delay: Seconds | None = None,
 ) -> Fault:
@@ -193,6 +195,27 @@ def many_fields(n: int = 150) -> Fault:
     """Add ``n`` different header fields to the operation's response, from 1 to 1000. Some libraries have a limit."""
 
 
+@keeps("the response had further header fields")
+def extra_fields(headers: Headers) -> Fault:
+    """Send the operation's response with further header fields, or with other values of its own ones.
+
+    Args:
+        headers: the values by name; a list of values is one field for each.
+
+    Raises:
+        PetStoreMockError: HTTP does not allow a field, or the fake sets it itself.
+    """
+
+
+@keeps(
+    "the header fields had no space after the colon (RFC 9112 §5)",
+    needs_socket=True,
+    changes=changes.leave_out_spaces,
+)
+def no_spaces() -> Fault:
+    """Send the operation's response with header fields such as ``Content-Type:application/json``."""
+
+
 @keeps("the response had an unusual reason phrase (RFC 9112 §4)", needs_socket=True, changes=changes.name_reason)
 def reason_phrase(phrase: str = "") -> Fault:
     """Send the operation's response with another reason phrase, which no client may interpret.
@@ -220,12 +243,15 @@ def until_close() -> Fault:
 
 
 @keeps(
-    "the chunks of the response had extensions and trailers (RFC 9112 §7.1)",
+    "the coding was named Chunked, and the chunks had extensions, trailers and long sizes (RFC 9112 §7)",
     needs_socket=True,
     changes=changes.add_to_chunks,
 )
 def chunk_extras() -> Fault:
-    """Send the operation's response in chunks with extensions, and fields behind the body. Not to HTTP/1.0 clients."""
+    """Send the operation's response in unusual chunks. Clients of HTTP/1.0 get the usual response.
+
+    The coding is named ``Chunked``. The sizes begin with a zero and have extensions, and fields follow the body.
+    """
 
 
 @kind(

@@ -78,6 +78,11 @@ def add_fields(response: Response, n: int) -> Response:
     return _changed(response, response.body, *fields)
 
 
+def leave_out_spaces(response: Response) -> Response:
+    """Return the response without spaces after the colons of its fields."""
+    return _formed(response, without_spaces=True)
+
+
 def encode(response: Response, coding: str) -> Response:
     """Return the response under a content coding."""
     name, pack = CODINGS[coding]

@@ -107,7 +107,7 @@ class Fault:
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """Header fields that the fault's own response adds, or sends instead of the usual ones."""
+        """Header fields that the response has further, or instead of the usual ones."""
         after = self.arguments.get("retry_after")
         if isinstance(after, str):
             after = http_date(moment_of(after))

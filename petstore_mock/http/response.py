@@ -87,11 +87,12 @@ class WireFormat:
     close: bool = False
     # The gap header_names.
     lower_case: bool = False
-    # The rest is only for faults: another version or reason phrase, a head without Date, a body that ends with the
-    # connection, and chunks with extensions and a trailer section.
+    # The rest is only for faults: another version or reason phrase, a head without Date or without spaces, a body that
+    # ends with the connection, and unusual chunks.
     version: str = "1.1"
     reason: str | None = None
     without_date: bool = False
+    without_spaces: bool = False
     until_close: bool = False
     chunk_extras: bool = False
 
@@ -177,11 +178,9 @@ def frame(
     lines.append(_persistence(modern=modern, closing=closing or ends_with_connection))
     lines.append(b"\r\n")
     head = b"".join(lines)
-    if form.lower_case:
-        head = _with_lower_case_names(head)
     if bodiless:
         body = b""
-    return head, body
+    return _spelt(head, form), body
 
 
 def _first_lines(response: Response) -> bytes:
@@ -209,15 +208,23 @@ def _framing(response: Response, *, chunked: bool) -> tuple[bytes, bytes]:
     if form.until_close:
         return b"", body
     if chunked:
-        return b"Transfer-Encoding: chunked\r\n", _in_chunks(body, extras=form.chunk_extras)
+        coding = b"Chunked" if form.chunk_extras else b"chunked"
+        return b"Transfer-Encoding: %b\r\n" % coding, _in_chunks(body, extras=form.chunk_extras)
     return b"Content-Length: %d\r\n" % len(body), body
 
 
-def _with_lower_case_names(head: bytes) -> bytes:
+def _spelt(head: bytes, form: WireFormat) -> bytes:
+    """Return a head in the spelling of a form."""
+    if not form.lower_case and not form.without_spaces:
+        return head
     lines = head.split(b"\r\n")
     for number, line in enumerate(lines[1:], 1):
         name, colon, value = line.partition(b":")
-        lines[number] = name.lower() + colon + value
+        if form.lower_case:
+            name = name.lower()
+        if form.without_spaces:
+            value = value.lstrip()
+        lines[number] = name + colon + value
     return b"\r\n".join(lines)
 
 
@@ -226,5 +233,5 @@ def _in_chunks(body: bytes, *, extras: bool) -> bytes:
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     if not extras:
         return b"".join(map(chunk, (*pieces, b"")))
-    parts = [b"%x%b\r\n%b\r\n" % (len(piece), _EXTENSION, piece) for piece in pieces]
+    parts = [b"0%X%b\r\n%b\r\n" % (len(piece), _EXTENSION, piece) for piece in pieces]
     return b"".join([*parts, b"0", _EXTENSION, b"\r\n", _TRAILERS, b"\r\n"])

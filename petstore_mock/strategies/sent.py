@@ -11,7 +11,7 @@ from petstore_mock.interface.schemas import schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.faults import Fault
@@ -32,6 +32,15 @@ _HINTS: Final = (
 )
 _CODINGS: Final = ("gzip-multi", "x-gzip", "deflate-zlib", "deflate-raw", "double", "gzip-cut")
 _GATEWAY: Final = "<html><body>Bad gateway</body></html>"
+
+# Fields that a right response may have, in forms that real services send: cookies, and values that are no numbers.
+_FURTHER: Final[Sequence[Mapping[str, str | list[str]]]] = (
+    {"Set-Cookie": ["sid=a=b;; Path=/; HttpOnly", "seen=; Max-Age=soon; Expires=Wed, 21 Oct 2026 07:28:00 GMT"]},
+    {"X-RateLimit-Limit": "100, 100;w=60", "X-RateLimit-Remaining": "991, 98", "X-RateLimit-Reset": "soon"},
+    {"Link": '</v1/pets?a=b,c>; rel="help"; title="a;b", <>'},
+    {"Content-Type": 'Application/JSON; Charset="UTF-8"'},
+    {"X-Request-Id": "é", "Age": "soon"},
+)
 
 # Responses by subject: the status, and the arguments of ``faults.respond()``.
 _Rows: TypeAlias = "list[tuple[int, JsonObject]]"
@@ -124,6 +133,7 @@ QUICK: Final[Mapping[str, Faults]] = MappingProxyType(
         # The usual libraries survive these.
         "responses that HTTP allows": (
             *(kinds.interim(100), kinds.many_fields(), kinds.no_date(), kinds.until_close(), kinds.chunk_extras()),
+            *(kinds.no_spaces(), *(kinds.extra_fields(fields) for fields in _FURTHER)),
             *(kinds.reason_phrase(""), kinds.reason_phrase("Voilà"), *map(kinds.encoded, _CODINGS)),
         ),
     }

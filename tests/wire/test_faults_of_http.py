@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import time
 import zlib
 from collections.abc import Callable
@@ -20,6 +21,8 @@ WHOLE: Final = (
     faults.surplus(),
     faults.idle_408(),
     faults.many_fields(),
+    faults.extra_fields({"Set-Cookie": ["a=1", "b=2"]}),
+    faults.no_spaces(),
     faults.reason_phrase("Voilà"),
     faults.no_date(),
     faults.until_close(),
@@ -135,6 +138,29 @@ def test_many_fields_are_all_different(client: Raw, petstore: PetStoreMock) -> N
     assert sum(len(name) + len(value) + 4 for name, value in fields.items()) < 16 * 1024
 
 
+def test_extra_fields_come_beside_the_own_ones_or_in_their_place(client: Raw, petstore: PetStoreMock) -> None:
+    headers = {"Set-Cookie": ["a=1;;", "b=2"], "Content-Type": "Application/JSON", "X-Left": "9, 98"}
+    petstore.inject(faults.extra_fields(headers), times=1)
+    head, _, body = client.send(get("/v1/pets", "Connection: close")).rest().partition(b"\r\n\r\n")
+    lines = head.split(b"\r\n")
+    assert lines[0] == b"HTTP/1.1 200 OK"
+    assert [line for line in lines if line.startswith((b"Set-Cookie", b"X-Left"))] == [
+        b"Set-Cookie: a=1;;",
+        b"Set-Cookie: b=2",
+        b"X-Left: 9, 98",
+    ]
+    assert [line for line in lines if line.lower().startswith(b"content-type")] == [b"Content-Type: Application/JSON"]
+    assert body == b"[]"
+
+
+def test_header_fields_may_have_no_space_after_the_colon(client: Raw, petstore: PetStoreMock) -> None:
+    petstore.inject(faults.no_spaces(), times=1)
+    head, _, body = client.send(get("/v1/pets", "Connection: close")).rest().partition(b"\r\n\r\n")
+    assert b"\r\nContent-Type:application/json\r\n" in head
+    assert b": " not in head
+    assert body == b"[]"
+
+
 @pytest.mark.parametrize("phrase", ["", "Voilà", "200"])
 def test_the_reason_phrase_is_any_text(client: Raw, petstore: PetStoreMock, phrase: str) -> None:
     petstore.inject(faults.reason_phrase(phrase), times=1)
@@ -163,6 +189,8 @@ def test_chunks_have_extensions_and_trailers(client: Raw, petstore: PetStoreMock
     petstore.inject(faults.chunk_extras(), times=1)
     text = client.send(get("/v1/pets", "Connection: close", version=version)).rest()
     assert (b'\r\n0;part="1; 2"\r\nX-Trace: 1\r\n' in text) is (version == "1.1")
+    assert (b"Transfer-Encoding: Chunked" in text) is (version == "1.1")
+    assert bool(re.search(rb'\r\n0[0-9A-F]+;part="1; 2"\r\n', text)) is (version == "1.1")
     assert (b"Content-Length" in text) is (version == "1.0")
 
 

@@ -122,7 +122,8 @@ def _body(connection: socket.socket, call: Call, received: bytes) -> bytes:
     call.seen.append(int(head[9:12]))
     if call.seen[-1] < 200:
         return _body(connection, call, body)
-    fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+    pairs = [line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:]]
+    fields = {name: value.strip() for name, value in pairs}
     chunked = b"transfer-encoding" in fields
     length = int(fields[b"content-length"]) if b"content-length" in fields else None
     while chunked or length is None or len(body) < length:
@@ -191,6 +192,8 @@ ROWS: Final = (
     Row("`stall_body(25)`", faults.stall_body(25), timeout=TIMEOUT),
     *(Row(f'`encoded("{coding}")`', faults.encoded(coding)) for coding in CODINGS),
     Row("`many_fields()`", faults.many_fields()),
+    Row('`extra_fields({"Set-Cookie": "a=1;;"})`', faults.extra_fields({"Set-Cookie": "a=1;;"})),
+    Row("`no_spaces()`", faults.no_spaces()),
     Row('`reason_phrase("")`', faults.reason_phrase("")),
     Row("`no_date()`", faults.no_date()),
     Row("`until_close()`", faults.until_close()),

@@ -52,11 +52,13 @@ FORMS: dict[str, object] = {
     "stall_body(after=25)": {"kind": "stall_body", "after": 25},
     "encoded('gzip-multi')": {"kind": "encoded", "coding": "gzip-multi"},
     "many_fields(150)": {"kind": "many_fields", "n": 150},
+    "extra_fields(headers={'Link': ['a', 'b']})": {"kind": "extra_fields", "headers": {"Link": ["a", "b"]}},
     "reason_phrase('Très bien')": {"kind": "reason_phrase", "phrase": "Très bien"},
     "sequence(faults.server_error(503), faults.reset())": {"kind": "sequence", "faults": [503, {"kind": "reset"}]},
 }
 # Texts that hide parts of the call.
 TEXTS = {
+    "extra_fields(headers={'Link': ['a', 'b']})": "extra_fields(headers=<Link>)",
     "respond(200, json=[1, 'ü'])": "respond(200, json=<8 bytes>)",
     r"respond(200, body=b'\xff')": "respond(200, body=<1 bytes>)",
     "respond(503, body='', headers={'X-Key': 'hunter2'}, delay=(0.5, 1))": (
