@@ -25,6 +25,7 @@ from petstore_mock.checks.scenario import Scenario
 from petstore_mock.checks.watched import Found
 from petstore_mock.common.refusing import refuse
 from petstore_mock.stateful.example import Example
+from petstore_mock.stateful.pristine import StateOfClient
 from petstore_mock.stateful.report import Bug, explain
 from petstore_mock.stateful.run import Options, Run
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from petstore_mock.adapter.program import AdapterProgram
-    from petstore_mock.stateful.pristine import StateOfClient
     from petstore_mock.stateful.run import CheckReport
 
 #: The environments that a process inherits by its variables. A locale belongs to the process that sets it.
@@ -86,7 +86,7 @@ class AdapterOptions(Options):
         return Random(self._seed)
 
 
-class _StateOfProcess:
+class _StateOfProcess(StateOfClient):
     """The state of the process, which ends with it. Starting a process takes time."""
 
     def __init__(self, program: AdapterProgram) -> None:

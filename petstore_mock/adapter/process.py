@@ -23,6 +23,7 @@ from petstore_mock.adapter.protocol import (
     BrokenAdapterError,
     ClientError,
     Hello,
+    Message,
     ReplyError,
     decoded,
     encoded,
@@ -36,7 +37,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import is_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from petstore_mock.common.values import Json
 
@@ -111,7 +112,7 @@ class AdapterProcess:
         self.clients += 1
         return f"client-{next(self._names)}"
 
-    def ask(self, request: Mapping[str, object]) -> Future[object]:
+    def ask(self, request: Message) -> Future[object]:
         """Send a request, and return the future of its result; raise an error if the process is over."""
         with self._lock:
             if self.over is not None:
@@ -122,7 +123,7 @@ class AdapterProcess:
         self._write({"id": number, **request})
         return future
 
-    def ask_soon(self, request: Mapping[str, object]) -> Json:
+    def ask_soon(self, request: Message) -> Json:
         """Send a request for which the service is not needed, and return its result."""
         return self._result(self.ask(request), self.patience * _SOON, str(request["do"]))
 
@@ -145,7 +146,7 @@ class AdapterProcess:
         self._break(f"expected a reply to {what} within {seconds:g} s; got {got}, and flush standard output")
         raise self.over or BrokenAdapterError(what)
 
-    def _write(self, message: Mapping[str, object]) -> None:
+    def _write(self, message: Message) -> None:
         # A process that ended is noticed by the thread that reads.
         with self._writing, contextlib.suppress(OSError, ValueError):
             stdin = cast("IO[bytes]", self._popen.stdin)
@@ -245,7 +246,7 @@ class AdapterProcess:
         self._break(f"expected lines of at most {_LONGEST_LINE >> 20} MiB; got a longer one: end each with a line feed")
         return False
 
-    def _reply(self, message: Mapping[str, object]) -> None:
+    def _reply(self, message: Message) -> None:
         if not self._greeted.done():
             self._greeted.set_result(hello_of(message))
             return

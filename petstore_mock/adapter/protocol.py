@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from petstore_mock.checks import Kind, UnknownErrorError
 from petstore_mock.common.guards import is_array, is_object
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import Json
     from petstore_mock.interface.table import Operation
 
+Message: TypeAlias = "Mapping[str, Any]"
 VERSION: Final = 1
 CANCELLED: Final = "cancelled"
 #: The kinds of an error that have no status, with what they mean to the checks. None: the caller can't tell.
@@ -83,12 +84,12 @@ def classify(error: BaseException) -> Kind:
     raise UnknownErrorError("the adapter reports an error that is neither a status nor a lost response")
 
 
-def encoded(message: Mapping[str, object]) -> bytes:
+def encoded(message: Message) -> bytes:
     """Return a message as a line. Its characters are ASCII, so no client splits the line at U+2028."""
     return json.dumps(message).encode() + b"\n"
 
 
-def decoded(line: bytes) -> Mapping[str, object]:
+def decoded(line: bytes) -> Message:
     """Return the message in a line; raise ReplyError if the line has none."""
     try:
         message: object = json.loads(line.decode(), parse_constant=_refuse_constant)
@@ -110,7 +111,7 @@ def shown_line(line: bytes, keys: Collection[str]) -> str:
     return printable(cut(mask_text(line.decode(errors="replace"), keys), _SHOWN))
 
 
-def hello_of(message: Mapping[str, Any]) -> Hello:
+def hello_of(message: Message) -> Hello:
     """Return what the first message of an adapter says; raise ReplyError if it is no right hello."""
     version, operations = message.get("hello"), message.get("operations")
     if version != VERSION:
@@ -128,7 +129,7 @@ def hello_of(message: Mapping[str, Any]) -> Hello:
     return Hello(frozenset(operations), concurrent, cancel, cut(printable(name), _SHOWN))
 
 
-def result_of(message: Mapping[str, object]) -> Json:
+def result_of(message: Message) -> Json:
     """Return the result in a reply. Raise the error that it reports, or ReplyError if it has neither."""
     error = message.get("error")
     if error is not None:
@@ -155,7 +156,7 @@ def _error_of(error: object) -> ClientError:
     return _made(error, status)
 
 
-def _made(error: Mapping[str, object], meaning: Kind | None) -> ClientError:
+def _made(error: Message, meaning: Kind | None) -> ClientError:
     """Return an error whose class has the name of the client's own class."""
     name = printable(str(error.get("type") or "Error"))[:_LONGEST_TYPE]
     # The checks call an error without a meaning a mistake of the client, as they do with those of Python itself.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from petstore_mock.mock.face import PetStore
 
 Methods = Mapping[str, str | Callable[..., Any]]
+MakeClient: TypeAlias = Callable[[Any], Any]
 Tasks: TypeAlias = "list[asyncio.Task[Any]]"
 _Ending = Callable[..., Any] | None
 
@@ -90,7 +91,7 @@ class _Ends(NamedTuple):
 class AdaptedClient:
     """A client that takes each call as a ``Call``."""
 
-    def __init__(self, make_client: Callable[[Any], Any], petstore: PetStore, methods: Methods | None = None) -> None:
+    def __init__(self, make_client: MakeClient, petstore: PetStore, methods: Methods | None = None) -> None:
         self._methods = checked_methods(methods)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
@@ -98,6 +99,8 @@ class AdaptedClient:
         self.tasks_go_on = False  # whether tasks outlast the call that started them
         self.tasks_left: list[str] = []  # the tasks that still run after the close, in words
         self.lost: list[str] = []  # the errors of tasks that no caller can catch, in words
+        self.changed: list[str] = []  # the names of the changed settings of the loop
+        self._handler = partial(_keep_lost, self.lost)
         self._task: asyncio.Task[Any] | None = None  # of the latest call
         self._outlasting = weakref.WeakSet[asyncio.Task[Any]]()  # the tasks that outlasted the call that started them
         self.loop_thread = 0  # the identifier of the loop's thread, as the system knows it
@@ -117,7 +120,7 @@ class AdaptedClient:
                 break
         self.operations = self._operations()  # the arguments that each method takes, by operation
 
-    def _made(self, make_client: Callable[[Any], Any], petstore: PetStore) -> Any:  # noqa: ANN401
+    def _made(self, make_client: MakeClient, petstore: PetStore) -> Any:  # noqa: ANN401
         async def made() -> Any:  # noqa: ANN401
             return await _awaited(make_client(petstore))
 
@@ -194,8 +197,7 @@ class AdaptedClient:
 
     def shown(self) -> list[str]:
         """Return the texts that a client in another process has shown since the last look."""
-        text = self.client.shown() if isinstance(self.client, ElsewhereClient) else ""
-        return [text] if text else []
+        return [self.client.shown()] if isinstance(self.client, ElsewhereClient) else []
 
     @property
     def pooled(self) -> int:
@@ -232,6 +234,8 @@ class AdaptedClient:
         if self._loop is not None:
             self.tasks_left = self._on_loop(_tasks_that_go_on())
             self.lost += _errors_nobody_retrieved(self._outlasting)
+            if self._loop.get_exception_handler() is not self._handler:
+                self.changed = ["loop.set_exception_handler()"]
             self._end_loop()
             self._thread.join(_ENDS)
 
@@ -265,7 +269,7 @@ class AdaptedClient:
                 self._thread = Thread(target=_run, args=(loop,), name="petstore-mock-loop", daemon=True)
                 self._thread.start()
                 self.loop_thread = self._thread.native_id or 0
-                loop.set_exception_handler(partial(_keep_lost, self.lost))
+                loop.set_exception_handler(self._handler)
                 loop.call_soon_threadsafe(self.pulse.beat, loop)
                 # The thread ends when the client is garbage-collected.
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)

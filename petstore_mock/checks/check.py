@@ -25,7 +25,7 @@ from petstore_mock.interface.table import OPERATIONS, Operation, in_words, snake
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from petstore_mock.checks.reading import Classify, Kind, ReadPet
+    from petstore_mock.checks.reading import Classify, Fields, Kind, ReadPet
     from petstore_mock.common.values import JsonObject
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Need = Literal["journal", "call", "outcome", "process"]
 Group: TypeAlias = "tuple[str, ...]"
 Work: TypeAlias = "Callable[[], Any]"
+Exchanges: TypeAlias = "Sequence[Exchange]"
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class Call:
     """One call of a client's method."""
 
     operation: str  #: the name of the operation
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])  #: by the interface's names
+    arguments: Fields = field(default_factory=dict[str, Any])  #: by the interface's names
 
     @staticmethod
-    def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
+    def of(row: Operation, positional: Sequence[Any], given: Fields) -> Call:
         """Return the call for the Python arguments of a client's method."""
         names = {snake_case(name): name for name in schemas.arguments(row)}
         arguments: JsonObject = {}
@@ -168,13 +169,13 @@ class Process:
 class Observation:
     """One call of a client: its requests, its outcome, and the facts that some checks need."""
 
-    exchanges: Sequence[Exchange]  #: the requests of the call, in order
+    exchanges: Exchanges  #: the requests of the call, in order
     call: Call | None = None  #: the call, or None for requests outside of a call
     outcome: Outcome | None = None  #: the outcome of the call, or None if it is not known
     process: Process | None = None  #: facts about the client's process, or None if they are not known
     doing: str = ""  #: what the client does without a call, such as ``close()``; empty if that is not known
-    earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
-    foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
+    earlier: Exchanges = ()  #: the requests of the same client before this call
+    foreign: Exchanges = ()  #: requests that reached another service, or the world of another client
     others_work: bool = False  #: whether threads or tasks of other clients may have sent some of ``foreign``
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
     meanwhile: Call | None = None  #: the call that ran at the same time, or None
@@ -183,7 +184,7 @@ class Observation:
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service
     keys: Sequence[str] = ()  #: the API keys of the client
-    pets: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Any])  #: the service's animals, by id
+    pets: Mapping[int, Fields] = field(default_factory=dict[int, Any])  #: the service's animals, by id
     lags: bool = False  #: whether lists and reads may omit animals that the service has (gap ``visibility``)
     flaw: Fault | None = None  #: the fault of the connection's TLS handshake, or None
     patience: float = 2.0  #: how long a call may wait for a response that never comes, in seconds

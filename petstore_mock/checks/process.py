@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from petstore_mock.checks.check import Mistake, check
-from petstore_mock.checks.reading import DEEPEST, around_key, is_own, text_of
+from petstore_mock.checks.reading import around_key, chain_of, is_own, text_of
 from petstore_mock.common.key_search import key_in
 from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from petstore_mock.checks.check import Observation
 
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 )
 def key_not_in_errors(seen: Observation) -> Mistake | None:
     error = None if seen.outcome is None else seen.outcome.error
-    for link in _links(error):
+    for link in chain_of(error, shown=True):
         kind = type(link)
         texts = [text_of(str, link), *getattr(link, "__notes__", ())]
         # The repr of a library's exception may show the request; the client's author can't change it.
@@ -33,17 +31,6 @@ def key_not_in_errors(seen: Observation) -> Mistake | None:
         if form is not None:
             return Mistake("key in an exception", error=kind.__name__, form=form, cause=kind.__name__)
     return None
-
-
-def _links(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the exceptions that a traceback of ``error`` shows, and not those that it wraps otherwise."""
-    link = error
-    for _ in range(DEEPEST):
-        if link is None:
-            return
-        yield link
-        context = None if link.__suppress_context__ else link.__context__
-        link = link.__cause__ or context
 
 
 @check(
@@ -57,7 +44,9 @@ def key_not_in_output(seen: Observation) -> Mistake | None:
     # One search of all texts takes far less time than a search of each: a library may log ten lines for each request.
     has_key = key_in("\n".join(process.shown), seen.keys) is not None
     texts = [*process.shown] if has_key else []
-    texts += [Shown(text_of(make, process.client), f"the {make.__name__} of the client") for make in (repr, str)]
+    result = None if seen.outcome is None else seen.outcome.value
+    for name, owner in (("the client", process.client), ("a result", result)):
+        texts += [Shown(text_of(make, owner), f"the {make.__name__} of {name}") for make in (repr, str)]
     for text in texts:
         form = key_in(text, seen.keys)
         if form is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Fields: TypeAlias = Mapping[str, Any]
 """Values by the interface's names: the fields of an animal, or the arguments of a call."""
-ReadPet: TypeAlias = Callable[[Any], Mapping[str, Any]]
+ReadPet: TypeAlias = Callable[[Any], Fields]
 
 # The attributes or members in which pages hold their animals.
 _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "records", "values", "root")
@@ -37,7 +37,7 @@ _MANY: Final = 10_000  # animals read from an iterator, which may be endless
 _NAMES: Final = {name: (name, field.python) for name, field in FIELDS.items()}
 
 
-def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client returns any object
+def read_pet(value: Any) -> Fields:  # noqa: ANN401  # a client returns any object
     """Return the fields of an animal by the interface's names (§2). This is the default ``read_pet``.
 
     The function reads mappings and objects with attributes (dataclasses, attrs, pydantic models, named tuples). A field
@@ -159,7 +159,7 @@ _CURL_DISTRUST: Final = 60
 _DISTRUST: Final = frozenset({"SSLCertVerificationError", "CertificateError", "ClientConnectorCertificateError"})
 _NO_RESPONSE: Final = 599  # tornado's status for a lost response
 _GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
-DEEPEST: Final = 10  # exceptions of a chain
+_DEEPEST: Final = 10  # exceptions of a chain
 
 
 class UnknownErrorError(Exception):
@@ -197,16 +197,21 @@ def classify_exception(error: BaseException) -> Kind:
     ) from error
 
 
-def chain_of(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and the exceptions that it wraps: its reason, its cause, its argument, or its context."""
+def chain_of(error: BaseException | None, *, shown: bool = False) -> Iterator[BaseException]:
+    """Yield an exception and the exceptions that it wraps: its reason, its cause, its argument, or its context.
+
+    With ``shown``, these are only the causes and contexts that a traceback shows.
+    """
     link = error
-    for _ in range(DEEPEST):
+    for _ in range(_DEEPEST):
         if link is None:
             return
         yield link
         context = None if link.__suppress_context__ else link.__context__
-        cause = _reason(link) or link.__cause__
-        link = cause or _wrapped(link) or context
+        cause = link.__cause__
+        if not shown:
+            cause = _reason(link) or cause or _wrapped(link)
+        link = cause or context
 
 
 def is_distrust(error: BaseException) -> bool:

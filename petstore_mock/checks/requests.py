@@ -19,9 +19,9 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, SENTENCES, operations, sentence_about
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from petstore_mock.checks.check import Call, Observation
+    from petstore_mock.checks.check import Call, Exchanges, Observation
     from petstore_mock.checks.reading import Fields
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
@@ -54,7 +54,7 @@ TELL_TO_WAIT: Final = frozenset({429, 503})  # RFC 6585 §4, RFC 9110 §15.6.4
 def key_only_in_authorization(seen: Observation) -> Mistake | None:
     for exchange in seen.exchanges:
         keys = seen.keys or exchange.keys()
-        places = [*_places(exchange)]
+        places = [(place, text) for place, text in _places(exchange) if place.lower() != "authorization"]
         # One search of all texts takes less time than a search of each.
         if key_in("\n".join(text for _, text in places), keys) is None:
             continue
@@ -78,12 +78,10 @@ def was_moved(seen: Observation) -> bool:
 
 
 def _places(exchange: Exchange) -> Iterator[tuple[str, str]]:
-    """Yield each place of a request where no key belongs, with its text."""
+    """Yield each place of a request where a key may be, with its text."""
     yield "the target", exchange.target
     yield "the body", exchange.body.decode("latin-1")
-    for name, value in exchange.fields:
-        if name.lower() != "authorization":
-            yield name, value
+    yield from exchange.fields
 
 
 @check(
@@ -97,8 +95,7 @@ def _places(exchange: Exchange) -> Iterator[tuple[str, str]]:
 )
 def key_only_to_its_service(seen: Observation) -> Mistake | None:
     for exchange in seen.foreign:
-        parts = [exchange.target, exchange.body.decode("latin-1"), *(value for _, value in exchange.fields)]
-        if key_in("\n".join(parts), seen.keys) is not None:
+        if key_in("\n".join(text for _, text in _places(exchange)), seen.keys) is not None:
             return Mistake("key to another service")
         # Other programs may probe the port.
         if exchange.operation is not None and not _may_be_elsewhere(seen):
@@ -448,7 +445,7 @@ def retries_are_bounded(seen: Observation) -> Mistake | None:
     return None
 
 
-def _refused_again(asked: Sequence[Exchange]) -> Mistake | None:
+def _refused_again(asked: Exchanges) -> Mistake | None:
     answered = filterfalse(is_lost, asked)
     refused = Counter((one.method, one.target, one.body, one.status) for one in answered)
     for (method, target, _, status), count in refused.items():
@@ -534,7 +531,7 @@ def calls_are_independent(seen: Observation) -> Mistake | None:
     return sent or _waited_before(first, earlier, seen)
 
 
-def _header_of_another(first: Exchange, earlier: Sequence[Exchange]) -> Mistake | None:
+def _header_of_another(first: Exchange, earlier: Exchanges) -> Mistake | None:
     """Return the header that a request has only since another operation has sent it."""
     others: list[Exchange] = []
     for former in reversed(earlier):
@@ -554,7 +551,7 @@ def _headers(exchange: Exchange) -> dict[str, str]:
     return {name.lower(): value for name, value in exchange.fields}
 
 
-def _sent_again(first: Exchange, earlier: Sequence[Exchange]) -> Mistake | None:
+def _sent_again(first: Exchange, earlier: Exchanges) -> Mistake | None:
     row = OPERATIONS.get(first.operation or "")
     if row is None or row.may_be_repeated:
         return None
@@ -566,8 +563,9 @@ def _sent_again(first: Exchange, earlier: Sequence[Exchange]) -> Mistake | None:
     return None
 
 
-def _waited_before(first: Exchange, earlier: Sequence[Exchange], seen: Observation) -> Mistake | None:
-    waited = 0.0 if seen.outcome is None else first.request.started - seen.outcome.began
+def _waited_before(first: Exchange, earlier: Exchanges, seen: Observation) -> Mistake | None:
+    # It is not known when a call began that did not end.
+    waited = 0.0 if seen.done is None else first.request.started - seen.done[1].began
     failed = [exchange for exchange in earlier if not is_fine(exchange)]
     if waited < _WAITS or not failed:
         return None

@@ -12,8 +12,9 @@ from petstore_mock.common.refusing import require
 from petstore_mock.common.values import is_integer, is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
+    from petstore_mock.checks.check import Exchanges
     from petstore_mock.journal.exchange import Exchange
 
 _FAILURES: Final = frozenset({"transport", "timeout", "protocol"})
@@ -87,7 +88,7 @@ class Policy:
         return usual * (1 - self.jitter), usual * (1 + self.jitter)
 
 
-def _judged(seen: Observation) -> Sequence[Exchange]:
+def _judged(seen: Observation) -> Exchanges:
     """Return the requests of a call, if they are all of its operation and the policy speaks about them."""
     if seen.done is None or seen.shared:
         return []
@@ -109,13 +110,13 @@ def _failure(exchange: Exchange) -> int | str | None:
     return "transport" if fault.row.loses_response else None
 
 
-def _too_many(policy: Policy, asked: Sequence[Exchange]) -> Mistake | None:
+def _too_many(policy: Policy, asked: Exchanges) -> Mistake | None:
     if len(asked) <= policy.attempts:
         return None
     return Mistake("more attempts than promised", count=len(asked), attempts=policy.attempts)
 
 
-def _misplaced(policy: Policy, asked: Sequence[Exchange]) -> Mistake | None:
+def _misplaced(policy: Policy, asked: Exchanges) -> Mistake | None:
     """Return the mistake of a retry after another failure, or too early or late."""
     for number, (former, latter) in enumerate(pairwise(asked), 1):
         failure = _failure(former)
@@ -146,7 +147,7 @@ def _paused(policy: Policy, number: int, former: Exchange, latter: Exchange) -> 
     return Mistake("pause that is not promised", pause=pause, low=low, high=high)
 
 
-def _too_few(policy: Policy, asked: Sequence[Exchange]) -> Mistake | None:
+def _too_few(policy: Policy, asked: Exchanges) -> Mistake | None:
     last = asked[-1]
     # A client may report the hint to its caller.
     is_hinted = "retry-after" in last.response_headers

@@ -157,8 +157,7 @@ class Watch:
             yield from _written(folder, self._began, _MOST_FILES)
 
     def look(self, *threads: int) -> None:
-        """Keep the names of the client's threads, and how some threads began child processes."""
-        self._texts += [Shown(thread.name, "the name of a thread") for thread in client_threads() - self._threads]
+        """Keep how some threads began child processes."""
         for thread in threads:
             self._texts += _children_of(thread)
 

@@ -31,7 +31,7 @@ from petstore_mock.interface.table import OPERATIONS, Operation
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
 
-    from petstore_mock.checks.adapting import Methods
+    from petstore_mock.checks.adapting import MakeClient, Methods
     from petstore_mock.checks.check import Ended, Group, Work
     from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Classify, ReadPet
@@ -127,7 +127,7 @@ class WatchedClient:
     @guided
     def __init__(
         self,
-        make_client: Callable[[Any], Any],
+        make_client: MakeClient,
         petstore: PetStore,
         *,
         checks: Iterable[Check] | None = None,
@@ -448,7 +448,8 @@ class WatchedClient:
         if watch is None:
             return None
         reference, held = _reference(client.client), holders(client.client, self._test)
-        running, lost, sent = client.tasks_left, client.lost, len(self.petstore.journal)
+        running, lost, changed = client.tasks_left, client.lost, client.changed
+        sent = len(self.petstore.journal)
         # Threads of other clients can't be told from threads of this one.
         alone = closed and not _clients_here()
         closely = alone and self._looks_closely
@@ -470,7 +471,7 @@ class WatchedClient:
             self._look_closely(remains, reference, sent)
         # Other watched clients may use the same listener.
         connections = self._too_many(kept + _MOST_CONNECTIONS * len(_open))
-        settings, lost = self._end_watch(), [*lost, *watch.lost]
+        settings, lost = [*changed, *self._end_watch()], [*lost, *watch.lost]
         return Process(None, shown, connections, running, settings, remains, lost)
 
     def _look_closely(self, remains: dict[str, Sequence[str]], reference: Callable[[], object], sent: int) -> None:

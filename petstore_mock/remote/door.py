@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import Json
     from petstore_mock.http.response import Response
     from petstore_mock.verbs import Verb
+
+    Arguments = Mapping[str, Any]  # of a verb, by name
+    Do = Callable[[Verb, Arguments], Any]
 
 # Seconds for a whole response. requests/wait may take 25.
 _TIMEOUT: Final = 60.0
@@ -63,7 +66,7 @@ class RemoteDoor:
         """Return the address of the door of a world. None means the world at the root."""
         return self.root + _path_of(world)
 
-    def send(self, verb: Verb, world: str | None, arguments: Mapping[str, object]) -> Json:
+    def send(self, verb: Verb, world: str | None, arguments: Arguments) -> Json:
         """Run a verb in a world, and return the result."""
         rest = dict(arguments)
         path = verb.path

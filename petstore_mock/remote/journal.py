@@ -13,13 +13,13 @@ from petstore_mock.remote.door import printable_lines
 from petstore_mock.verbs.requests import assert_requests, expect_requests, list_requests, wait_for_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from petstore_mock.common.values import JsonObject
     from petstore_mock.journal.criteria import Criteria
     from petstore_mock.journal.exchange import Exchange
-    from petstore_mock.verbs import Verb
+    from petstore_mock.remote.door import Do
 
 _PAGE: Final = 1000  # requests in one response of the door
 _LONGEST_WAIT: Final = 20.0  # seconds that one request waits; the door allows 25
@@ -32,7 +32,7 @@ class RemoteJournal(Journal):
 
     def __init__(
         self,
-        do: Callable[[Verb, Mapping[str, object]], Any],
+        do: Do,
         keys: Callable[[], tuple[str, ...]],
         reading: Callable[[], AbstractContextManager[None]],
     ) -> None:

@@ -31,12 +31,11 @@ from petstore_mock.transport import no_proxy
 from petstore_mock.verbs import Verb, requests, state, worlds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.core.options import WorldOptions
-
-    Do = Callable[[Verb, Mapping[str, object]], Any]
+    from petstore_mock.remote.door import Arguments, Do
 
 _SAME_PROCESS: Final = frozenset({"app", "httpserver", "requests_session", "tls"})
 
@@ -72,13 +71,13 @@ def connect(url: str, world: str | None = None, token: str | None = None) -> Rem
 class RemoteHandle(FaultHandle):
     """A planned fault in a world of a stub in another process; see :class:`FaultHandle`."""
 
-    def __init__(self, do: Do, plan: Mapping[str, Any]) -> None:
+    def __init__(self, do: Do, plan: Arguments) -> None:
         self._do = do
         self._plan = plan
         super().__init__(fault=coerce(plan["fault"]), **{name: plan[name] for name in state.Rule.__annotations__})
         self.id = plan["id"]
 
-    def refresh(self) -> Mapping[str, Any]:
+    def refresh(self) -> Arguments:
         """Return the current plan, or the last known one if the world has dropped it."""
         if not self.over:
             plans = {plan["id"]: plan for plan in self._do(state.list_faults, {})["faults"]}
@@ -123,14 +122,14 @@ class RemotePetStore(PetStore):
 
     url: str
 
-    def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, object] | None) -> None:
+    def __init__(self, door: RemoteDoor, name: str | None, options: Arguments | None) -> None:
         self._door = door
         self._is_own = name is None
         self.at_end: Callable[[Any], object] = lambda _: None
         self.inner: list[RemotePetStore] = []
         self._begin(name or f"py-{secrets.token_hex(8)}", options)
 
-    def _begin(self, name: str, options: Mapping[str, object] | None) -> None:
+    def _begin(self, name: str, options: Arguments | None) -> None:
         """Use the world ``name``. With ``options``, make or replace it; without them, make it only if it is missing."""
         self._name = None if name == DEFAULT_WORLD else name
         world = None
@@ -151,7 +150,7 @@ class RemotePetStore(PetStore):
         self._journal = RemoteJournal(self._do, self.secrets, self._door.reading)
         no_proxy.exempt(self, self._door.host)  # the client under test must reach the stub directly
 
-    def _made(self, options: Mapping[str, object]) -> Json:
+    def _made(self, options: Arguments) -> Json:
         carried = _carried_options(options)
         try:
             return self._do(worlds.make_world, carried)
@@ -216,7 +215,7 @@ class RemotePetStore(PetStore):
 
     # Access to the world
 
-    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Json:
+    def _do(self, verb: Verb, arguments: Arguments) -> Json:
         where = arguments.get("where")
         if verb is state.plan_fault and is_object(where):
             # JSON would carry a set or a moment as another value, which the door could not refuse.
@@ -227,7 +226,7 @@ class RemotePetStore(PetStore):
     def _address(self) -> str:
         return self.url
 
-    def _handle(self, plan: Mapping[str, object]) -> RemoteHandle:
+    def _handle(self, plan: Arguments) -> RemoteHandle:
         self._handles.append(RemoteHandle(self._do, plan))
         return self._handles[-1]
 
@@ -262,7 +261,7 @@ class RemotePetStore(PetStore):
         self._do(state.restore_snapshot, {"snapshot_id": snapshot[1]})
 
 
-def _carried_options(options: Mapping[str, object]) -> JsonObject:
+def _carried_options(options: Arguments) -> JsonObject:
     """Return checked options of a world in the JSON form of the door, which reads no files."""
     sent = without_none(checked(options, "world"))
     if "at" in sent:

@@ -204,7 +204,7 @@ def _at_once(blocks: Blocks, options: Options) -> Scenarios:
 
 FAMILIES: Final = (
     Family("certificates", "with `tls=True`: each flaw of a certificate, and a handshake that hangs", _certificates),
-    Family("arguments", "each sample value of each argument", _arguments),
+    Family("arguments", "each sample value of each argument, also a long text", _arguments),
     Family(
         "other actors",
         "animals with each sample value, also long ones and many; each change of a field; a removal; a changed result; "
@@ -239,7 +239,8 @@ FAMILIES: Final = (
     Family("environments", "each environment", _environments),
     Family(
         "redirections",
-        "each status of a redirection, to another service, to the same one, to a path, to nowhere, and in a loop",
+        "each status of a redirection, to another service, to the same one, to a path, to nowhere, and in a loop; one "
+        "to an address with the parameters of the call",
         _redirections,
     ),
     Family("gaps", "each alternative of each gap, also after a lost response", _gaps),

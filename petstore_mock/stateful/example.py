@@ -24,8 +24,8 @@ from petstore_mock.stateful.lines import ELSEWHERE, Line, Name, placed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from petstore_mock.checks.check import Exchanges
     from petstore_mock.checks.scenario import Scenario, Step
-    from petstore_mock.journal.exchange import Exchange
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import Run
 
@@ -240,7 +240,7 @@ class Example:
         if plan is not None and has_met:
             self.run.report.requests[plan] = len(exchanges)
 
-    def _note_outage(self, step: Call, exchanges: Sequence[Exchange]) -> None:
+    def _note_outage(self, step: Call, exchanges: Exchanges) -> None:
         """Note a call in an outage, or the first one after it."""
         plan = self._outage if exchanges else None
         if plan is None or plan.on != step.operation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from petstore_mock.checks import Call
 from petstore_mock.checks.reading import literal
@@ -14,6 +14,8 @@ from petstore_mock.faults import Fault
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+# The objects of a test, by their names.
+Objects: TypeAlias = "Mapping[str, Any]"
 # In the header values of a fault, these stand for the address of the mock itself, and of another service.
 OWN_ADDRESS: Final = "{petstore}"
 OTHER_ADDRESS: Final = "{elsewhere}"
@@ -29,12 +31,12 @@ class Line:
     positional: tuple[object, ...] = ()
     keywords: Mapping[str, object] = field(default_factory=dict[str, object])
 
-    def play(self, objects: Mapping[str, Any]) -> None:
+    def play(self, objects: Objects) -> None:
         """Make the call on the objects of the test."""
         positional = [self._played(value, objects) for value in self.positional]
         self._function(objects)(*positional, **self.keywords)
 
-    def _played(self, value: object, objects: Mapping[str, Any]) -> object:
+    def _played(self, value: object, objects: Objects) -> object:
         if isinstance(value, Name):
             return objects[value]
         if not isinstance(value, Fault):
@@ -42,7 +44,7 @@ class Line:
         addresses = self._addresses()
         return placed(value, {place: objects[addresses[place]].url for place in _places(value)})
 
-    def _function(self, objects: Mapping[str, Any]) -> Callable[..., object]:
+    def _function(self, objects: Objects) -> Callable[..., object]:
         owner = objects[self.owner]
         function: Callable[..., object] = attrgetter(self.method)(owner) if self.method else owner
         return function

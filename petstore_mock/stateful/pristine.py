@@ -12,7 +12,7 @@ from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from petstore_mock.checks.reading import is_own
 
@@ -26,20 +26,21 @@ _MOST: Final = 200  # classes and modules
 _ABSENT: Final = object()
 
 
-class StateOfClient(Protocol):
-    """The state that outlives the clients of a run."""
+class StateOfClient:
+    """The state that outlives the clients of a run. A subclass restores it."""
 
     def restore(self) -> None:
         """Put the state back before a scenario is played again."""
 
     def renew(self) -> None:
         """Put the state back before a play that decides whether there is a bug."""
+        self.restore()
 
     def suspect(self) -> None:
         """Expect that the bug depends on the state."""
 
 
-class Pristine:
+class Pristine(StateOfClient):
     """A copy of the state of the classes and modules that a function uses."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -58,12 +59,6 @@ class Pristine:
                 self._caches.append(clear)
             values[name] = deepcopy(value) if _is_plain(value) else value
         self._saved.append((owner, values))
-
-    def suspect(self) -> None:
-        pass
-
-    def renew(self) -> None:
-        self.restore()
 
     def restore(self) -> None:
         """Put the copies back, into the same lists, dicts and sets."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from petstore_mock.checks.check import Exchanges
     from petstore_mock.checks.scenario import PlannedFault
-    from petstore_mock.journal.exchange import Exchange
 
 _NAMED: Final = 5  # plans that a sentence names
 
@@ -53,7 +53,7 @@ class Outage:
     pauses: list[float] = field(default_factory=list[float])
     recovers: bool | None = None
 
-    def note(self, exchanges: Sequence[Exchange]) -> None:
+    def note(self, exchanges: Exchanges) -> None:
         """Note the requests of one call in the outage."""
         self.calls += 1
         self.requests += len(exchanges)

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9
 _LONGEST_SHRINKING: Final = 6.0  # seconds of Hypothesis
-_LEAST_PLAYS: Final = 60  # of Hypothesis, after the first failure
 _MOST_BUGS: Final = 10
 _LONGEST_AFTERWARDS: Final = 30.0  # seconds after the first bug
 _TIMES: Final = 3  # plays of a simpler scenario with two calls at once; it counts only if every play fails
@@ -267,7 +266,6 @@ class _Drawing:
     def __init__(self, run: Run, is_over: Any, example: Any) -> None:  # noqa: ANN401  # methods of the search
         self._run, self._options, self._is_search_over, self._example = run, run.options, is_over, example
         self._failing: dict[str, Bug] = {}
-        self._passing_plays = 0
         self._deadline: float | None = None
 
     def bug(self) -> Bug | None:
@@ -301,10 +299,7 @@ class _Drawing:
     def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
         scenario, name = drawn.value, repr(drawn.value)
-        if self._deadline is None:
-            is_over = self._is_search_over()
-        else:
-            is_over = monotonic() > self._deadline and self._passing_plays >= _LEAST_PLAYS
+        is_over = self._is_search_over() if self._deadline is None else monotonic() > self._deadline
         if is_over:
             raise _TimeIsOver("the run or its shrinking is out of time")
         if name in self._failing:
@@ -318,16 +313,10 @@ class _Drawing:
         return bug is not None
 
     def _bug(self, scenario: Scenario) -> Bug | None:
-        """Return the bug of a scenario, if it is the same as before. Two calls at once must fail several times."""
-        self._passing_plays += self._deadline is not None
-        bug: Bug | None = None
-        is_race = scenario.has_races and bool(self._failing)
-        for _ in range(_TIMES if is_race else 1):
-            bug = explain(self._example(scenario).play())
-            if bug is None or bug.waited:
-                break
-        groups = {known.finding.group for known in self._failing.values()}
-        return bug if bug is None or not groups - {bug.finding.group} else None
+        """Return the bug of a scenario, if it is the same as before."""
+        bug = explain(self._example(scenario).play())
+        is_other = bug is not None and any(bug.finding.group != one.finding.group for one in self._failing.values())
+        return None if is_other else bug
 
 
 def _settings(options: Options) -> Settings:

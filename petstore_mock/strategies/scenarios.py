@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import cache, partial
 from itertools import chain, product
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
 # Two-byte characters begin at even bytes in one text, at odd bytes in another. A cut splits a character in one of them.
 # With its head, such a response is longer than the 64 KiB that clients read at once; its body is not.
-_LONG: Final = ("x" * 1_000, "é" * 32_700, "x" + "é" * 32_700, "\U0001f415" * 70_000, "ab" * 150_000)
+_LONGEST: Final = "ab" * 150_000
+_LONG: Final = ("x" * 1_000, "é" * 32_700, "x" + "é" * 32_700, "\U0001f415" * 70_000, _LONGEST)
 _MANY: Final = ({"count": 3}, {"count": 25}, {"count": 101})
 _LARGEST_TAKEN: Final = 10**6  # no scenario has so many animals
 PLACES: Final = 60  # lines of the client's own code before which a call may stop
@@ -95,6 +97,8 @@ class Blocks:
         for ask in self.plain:
             if ask.operation not in given:
                 calls += _odd_calls(ask, self._taken[ask.operation])
+            if LABEL in ask.arguments:
+                calls.append(replace(ask, arguments={**ask.arguments, LABEL: _LONGEST}))
         return calls
 
     def full(self, ask: Call) -> Call:
@@ -149,7 +153,16 @@ class Blocks:
             plan = PlannedFault(fault=fault, on=row.name, times=times)
             # The last step cancels the rest of the fault, which would redirect the next call too.
             blocks.append((*met(plan), Act("cancel_faults")))
-        return blocks
+        return [*blocks, *self._with_parameters()]
+
+    def _with_parameters(self) -> Iterator[Block]:
+        """Yield the blocks in which a call is redirected to an address that has its parameters."""
+        for ask in map(self.full, self.plain):
+            given = {one.name: ask.arguments.get(one.name) for one in ask.row.parameters_in("query")}
+            if given:
+                place = f"{{petstore}}{{own}}?{urlencode(given)}"
+                fault = kinds.respond(307, headers={"Location": place})
+                yield PlannedFault(fault=fault, on=ask.operation), ask, Act("cancel_faults")
 
     def pairs(self) -> list[tuple[Call, Call]]:
         """Return pairs of calls with different requests and responses."""

@@ -24,6 +24,7 @@ from tests.clients import (
     lives_kept,
     lives_shown,
     patience,
+    reports_again,
     reports_later,
     reports_shown,
     slips,
@@ -153,6 +154,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.AsksAChild, lists),
         (lives_shown.NamesAThread, lists),
         (lives_shown.LeavesItsConfiguration, lists),
+        (reports_again.KeyInResults, lists),
     ],
     "connections_are_closed": [(buggy_living.ConnectionsKept, lists), (buggy_living.NeverClosed, lists)],
     "nothing_runs_on": [
@@ -171,6 +173,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (stories.ChangesTheEnvironment, lists),
         (stories.SetsTheRootLogger, lists),
         (reports_later.LibraryRetries, lists),
+        (reports_again.LoopHandlerReplaced, lists),
         *((client, lists) for client in lives_shown.PROGRAM),
     ],
 }
@@ -237,7 +240,7 @@ def test_no_check_finds_a_correct_client(client: type) -> None:
         petstore.reset()
 
 
-TIDY = (reports_later.ChildEnded, reports_later.SessionRetries)
+TIDY = (reports_later.ChildEnded, reports_later.SessionRetries, reports_again.KeyHiddenInResults)
 
 
 @pytest.mark.seconds
@@ -249,6 +252,16 @@ def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
                 for story in (lists, creates, misses, *stories.LIVES, end):
                     story(petstore, watched)
         petstore.reset()
+
+
+def test_a_call_that_never_ended_did_not_wait_before_its_first_request() -> None:
+    with PetStoreMock() as petstore, watch(by_key(buggy_living.NoTimeout), petstore, patience=0.3) as client:
+        petstore.inject(503, times=1)
+        client.list_pets()
+        client.list_pets()
+        petstore.inject(faults.hang(), times=1)
+        with pytest.raises(AssertionError, match="a response that never came"):
+            client.list_pets()
 
 
 def test_threads_that_still_run_are_no_growth_of_memory() -> None:

@@ -228,13 +228,18 @@ class StreamsPets(AsyncPets):
         # An interim response (RFC 9110 §15.2).
         if found[1].startswith("1"):
             return await self.read(reader)
-        fields = {
-            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head.split("\r\n"))
-        }
-        if "transfer-encoding" in fields:
+        fields = self.fields(head)
+        if self.is_chunked(fields):
             return int(found[1]), b"".join([chunk async for chunk in self.chunks(reader)])
         length = fields.get("content-length")
         return int(found[1]), await (reader.read() if length is None else reader.readexactly(int(length)))
+
+    def fields(self, head: str) -> dict[str, str]:
+        pairs = [line.partition(":") for line in head.split("\r\n")]
+        return {name.lower(): value.strip() for name, _, value in pairs}
+
+    def is_chunked(self, fields: dict[str, str]) -> bool:
+        return "transfer-encoding" in fields
 
     async def chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         while size := await self.size_of_chunk(reader):

@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from petstore_mock.checks import UnknownErrorError
 from petstore_mock.stateful import ClientBugError, check_client
-from tests.clients import reports_kept, reports_later, reports_shown, sharing, slips, surroundings
+from tests.clients import reports_again, reports_kept, reports_later, reports_shown, sharing, slips, surroundings
 from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
@@ -23,7 +23,12 @@ from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
 
 EVERYWHERE: Final = ("ipv6", "locale", "proxies", "netrc", "time_zone")
-TWINS: Final[dict[Any, Any]] = {**reports_shown.TWINS, **reports_kept.TWINS, **reports_later.TWINS}
+TWINS: Final[dict[Any, Any]] = {
+    **reports_shown.TWINS,
+    **reports_kept.TWINS,
+    **reports_later.TWINS,
+    **reports_again.TWINS,
+}
 NOT_LOOKED_FOR: Final = frozenset(
     {
         # The interface does not require that errors can be pickled, and most clients have errors that can't be pickled.
@@ -40,6 +45,10 @@ NOT_LOOKED_FOR: Final = frozenset(
         "LoopInALoop",
         # The machine reads each list to its end.
         "StreamAbandoned",
+        # The machine cancels a call while it waits for a response, not in a pause before a retry.
+        "CancelledWhileItPauses",
+        # The machine does not look at how the program starts processes.
+        "StartMethodSet",
     }
 )
 # The interface does not limit how long a client waits. Only these options make long waits a bug.
@@ -89,6 +98,7 @@ def _cases() -> list[Case]:
         **{one: {"environment": EVERYWHERE} for one in surroundings.BUGGY},
         **{one: {"concurrent": True} for one in sharing.BUGGY},
         **reports_later.OPTIONS,
+        **reports_again.OPTIONS,
     }
     clients = (
         *ASKING,

@@ -11,9 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.clients import sharing, slips, surroundings
+from tests.clients import reports_again, reports_later, sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
-from tests.clients.reports_later import OPTIONS
 from tests.clients.shapes import SHAPES, maker_of
 from tests.programs import run
 from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, NEED_ODD_KEY, TWINS, bug_of, raised_by
@@ -21,6 +20,7 @@ from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, NEED_ODD_KEY, TW
 pytestmark = [*LEAVINGS]
 
 ROOT: Final = Path(__file__).parents[2]
+OPTIONS: Final = {**reports_later.OPTIONS, **reports_again.OPTIONS}
 
 # Clients that take few seconds, for different kinds of checks. `make slow` runs the others.
 QUICK = {
