@@ -24,7 +24,7 @@ from petstore_mock.checks.requests import asks_for, is_fine, seconds_told
 from petstore_mock.common.real import Thread, monotonic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from types import FrameType
 
     from petstore_mock.checks.adapting import AdaptedClient
@@ -113,13 +113,13 @@ class Player:
 
     def attend(
         self,
-        work: Callable[[], Outcome],
+        work: Work,
         journal: Journal,
         limits: Limits,
         *,
         handshake: bool = False,
         pulse: Pulse | None = None,
-        look: Callable[[], object] = bool,
+        look: Work = bool,
     ) -> Outcome:
         """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread.
 

@@ -258,7 +258,7 @@ class Finding:
     subject: str  #: the call, or what the client did without a call
     says: str  #: the sentence after the subject, with the places of ``data``
     source: Source  #: the place that has the rule
-    data: Mapping[str, object] = field(default_factory=dict[str, object])  #: the facts of this case, by name
+    data: Fields = field(default_factory=dict[str, object])  #: the facts of this case, by name
     symptom: str = ""  #: what one cause may show by several rules, such as the outcome of two calls at once
 
     def __str__(self) -> str:

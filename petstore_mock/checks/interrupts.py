@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks.check import Work
 
+# A pause of a coroutine.
+_SLEEP: Final = asyncio.sleep.__code__
 # The functions of modules in which a thread waits for the bytes of a response.
 _READS: Final = frozenset({("socket", "readinto"), ("httpcore._backends.sync", "read")})
 
@@ -48,8 +50,17 @@ class KeyPress(_AtPlace):
             raise KeyboardInterrupt
 
 
+def _pauses(inner: Any, waits_for: object) -> bool:  # noqa: ANN401  # a coroutine, or what it awaits
+    """Whether a coroutine waits in ``asyncio.sleep()`` for some time."""
+    while inner is not None and waits_for is not None:
+        if getattr(inner, "cr_code", None) is _SLEEP:
+            return True
+        inner = getattr(inner, "cr_await", None)
+    return False
+
+
 class Cancellation(_AtPlace):
-    """Cancels the task of a coroutine when it awaits."""
+    """Cancels the task of a coroutine when it awaits for the time ``at``, and in each pause."""
 
     async def awaited(self, inner: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  # a client returns any object
         return await self._stepped(inner)
@@ -64,7 +75,8 @@ class Cancellation(_AtPlace):
                 return end.value
             self._left -= 1
             task = asyncio.current_task()
-            if not self._left and task is not None:
+            is_there = not self._left or _pauses(inner, waits_for)
+            if is_there and task is not None:
                 self.kind = asyncio.CancelledError
                 task.cancel()
             error = None

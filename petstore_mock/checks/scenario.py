@@ -55,6 +55,9 @@ class Together:
     then: int | None = None
 
 
+IN_A_PAUSE: Final = 99  # the place of an interrupt that comes in a pause only, which a call has after a failure
+
+
 @dataclass(frozen=True)
 class Interrupt:
     """A call that is interrupted again and again, each time at the same read or await."""

@@ -26,7 +26,7 @@ import urllib.request
 import warnings
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from petstore_mock.common.real import open_file
 
@@ -38,6 +38,7 @@ try:
     import resource
 except ImportError:  # on Windows
     resource = None
+Members: TypeAlias = "dict[str, Any]"
 _MOST_DRAWN: Final = 1_000  # times 624 random numbers
 _BITS: Final = 32 * 624  # the random numbers of one state
 _LIMITS: Final = ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_AS", "RLIMIT_STACK")
@@ -191,7 +192,7 @@ _MODULES: Final = (
     *(subprocess, tempfile, threading, time, urllib.parse, urllib.request, warnings),
 )
 # The functions, classes and constants of these are settings too.
-_OWNERS: Final[Mapping[str, Any]] = {
+_OWNERS: Final[Members] = {
     **{module.__name__: module for module in _MODULES},
     "asyncio.BaseEventLoop": asyncio.BaseEventLoop,
     "http.client.HTTPConnection": http.client.HTTPConnection,
@@ -216,9 +217,9 @@ class Settings:
 
     def __init__(self) -> None:
         self.values = {name: setting.read() for name, setting in _SETTINGS.items()}
-        loaded: dict[str, Any] = {name: sys.modules[name] for name in _OF_LIBRARIES if name in sys.modules}
-        self._owners: dict[str, Any] = {**_OWNERS, **loaded}
-        self._members: dict[str, dict[str, Any]] = {name: {**vars(owner)} for name, owner in self._owners.items()}
+        loaded: Members = {name: sys.modules[name] for name in _OF_LIBRARIES if name in sys.modules}
+        self._owners: Members = {**_OWNERS, **loaded}
+        self._members: dict[str, Members] = {name: {**vars(owner)} for name, owner in self._owners.items()}
         self._handlers = {name: _working(logger) for name, logger in _loggers().items()}
         self._modules = len(sys.modules)
 
@@ -238,7 +239,7 @@ class Settings:
             return [name for name in changed if name not in _BY_IMPORTS]
         return changed + [name for name, own in now._handlers.items() if own != self._handlers.get(name, [])]
 
-    def _replaced(self, now: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    def _replaced(self, now: Mapping[str, Members]) -> list[str]:
         replaced: list[str] = []
         for owner, members in self._members.items():
             for name, former in members.items():

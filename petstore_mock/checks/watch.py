@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
+    from petstore_mock.checks.check import Work
+
 _MOST_THREADS: Final = 8  # idle threads of a pool, which Python ends with the program
 _ENDS: Final = 1.0  # seconds that many threads, or connections, may take to end after a close
 _MOMENT: Final = 0.1  # seconds that a few threads may take to end
@@ -131,7 +133,7 @@ class Watch:
         opened = Counter(_descriptors()) - Counter(self._descriptors)
         return [*opened.elements()]
 
-    def threads_left(self, forget: Callable[[], object], *, closed: bool, closely: bool) -> list[str]:
+    def threads_left(self, forget: Work, *, closed: bool, closely: bool) -> list[str]:
         """Drop the last references to a client with ``forget``, and return the threads that it leaves, in words.
 
         If threads of a closed client end only because of ``forget``, its close left them. In other cases (or without

@@ -29,7 +29,7 @@ from petstore_mock.errors import ReportedError
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from petstore_mock.checks.adapting import MakeClient, Methods
     from petstore_mock.checks.check import Ended, Group, Work
@@ -154,7 +154,7 @@ class WatchedClient:
         self._ignore = checked_rules(ignore, self._checks)
         self._classify, self._read_pet = classify, read_pet
         self._results: list[Kept] = []
-        self._errors: list[Callable[[], object]] = []  # weak references to the latest exceptions
+        self._errors: list[Work] = []  # weak references to the latest exceptions
         self._keys = [petstore.api_key]
         self._before = open_connections(petstore)
         self._others_work = self._do_others_work()
@@ -172,7 +172,7 @@ class WatchedClient:
             raise
         _open[self] = None
 
-    def _make(self, make: Callable[[], AdaptedClient]) -> None:
+    def _make(self, make: Work) -> None:
         outcome = self._guarded(make, replace(self.limits, standstill=_MAKES))
         if _needs_main_thread(outcome.error):
             outcome = attempt(make, self._classify)
@@ -243,7 +243,8 @@ class WatchedClient:
 
         Args:
             call: the call.
-            at: the await, or the read from the connection, at which the interrupt comes, from 1.
+            at: the await, or the read from the connection, at which the interrupt comes, from 1. A task is also
+                cancelled in ``asyncio.sleep()``, where a client waits before it sends a request again.
 
         Raises:
             AssertionError: the call did not raise what interrupted it.
@@ -474,7 +475,7 @@ class WatchedClient:
         settings, lost = [*changed, *self._end_watch()], [*lost, *watch.lost]
         return Process(None, shown, connections, running, settings, remains, lost)
 
-    def _look_closely(self, remains: dict[str, Sequence[str]], reference: Callable[[], object], sent: int) -> None:
+    def _look_closely(self, remains: dict[str, Sequence[str]], reference: Work, sent: int) -> None:
         """Add the requests after the close, and what else keeps the client in memory."""
         remains["request after the close"] = [one.request_line for one in self.petstore.journal[sent:]]
         if not settled(lambda: reference() is None, _UNDER_WAY):
@@ -591,7 +592,7 @@ def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object
     whole.clear()
 
 
-def _reference(value: object) -> Callable[[], object]:
+def _reference(value: object) -> Work:
     """Return a weak reference to an object of a client; some objects have none."""
     with suppress(TypeError):
         return weakref.ref(value)

@@ -13,7 +13,7 @@ from itertools import chain, filterfalse, product
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from petstore_mock import faults as kinds
-from petstore_mock.checks.scenario import Act, Interrupt, PlannedFault, Scenario, Together
+from petstore_mock.checks.scenario import IN_A_PAUSE, Act, Interrupt, PlannedFault, Scenario, Together
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
@@ -80,10 +80,14 @@ def _other_actors(blocks: Blocks, _: Options) -> Scenarios:
         yield Scenario(steps=(SEVERAL, *_flat(kind)))
 
 
-def _interrupts(blocks: Blocks, _: Options) -> Scenarios:
+def _interrupts(blocks: Blocks, options: Options) -> Scenarios:
     for place in range(1, _PLACES):
         interrupts = [Interrupt(ask, place) for ask in blocks.plain]
         yield Scenario(steps=(SEVERAL, *blocks.plain, *interrupts, *blocks.plain))
+    if options.chosen_faults is None:
+        meetings = blocks.meetings(_PASSING)
+        steps = _flat((replace(fault, times=None), Interrupt(ask, IN_A_PAUSE), END) for fault, ask in meetings)
+        yield Scenario(steps=(SEVERAL, *steps))
 
 
 def _lives(blocks: Blocks, _: Options) -> Scenarios:
@@ -214,7 +218,8 @@ FAMILIES: Final = (
     ),
     Family(
         "interrupts",
-        "Ctrl-C at a read from the connection, or the cancellation of the task at an await, twelve times each",
+        "Ctrl-C at a read from the connection, or the cancellation of the task at an await, twelve times each; the "
+        "cancellation of a task that pauses before it sends a failed request again",
         _interrupts,
     ),
     Family(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from petstore_mock.checks import Call, Finding, Outcome, WatchedClient
 from petstore_mock.checks.check import Source
-from petstore_mock.checks.scenario import ACTS, Interrupt, Pick, PlannedFault, Together
+from petstore_mock.checks.scenario import ACTS, IN_A_PAUSE, Interrupt, Pick, PlannedFault, Together
 from petstore_mock.checks.watched import Found, LeftError
 from petstore_mock.common.refusing import one_of
 from petstore_mock.errors import PetStoreMockError
@@ -262,9 +262,10 @@ class Example:
 
     def _interrupt(self, step: Interrupt) -> None:
         world = self._world
-        if step.call.operation in self.run.operations:
-            at = {} if step.at == 1 else {"at": step.at}
-            self._do(world.client, "interrupt", world.call(step.call), **at)
+        is_known = step.call.operation in self.run.operations
+        # A synchronous client would make its whole pause.
+        if is_known and (step.at < IN_A_PAUSE or self._objects[world.client].client.is_async(step.call)):
+            self._do(world.client, "interrupt", world.call(step.call), at=step.at)
 
     def _switch(self) -> None:
         if "other" in self.worlds:

@@ -19,6 +19,8 @@ from petstore_mock.checks.reading import is_own
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from petstore_mock.checks.check import Work
+
 Members: TypeAlias = "dict[str, Any]"
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS: Final = (list, dict, set, tuple, frozenset)
@@ -45,7 +47,7 @@ class Pristine(StateOfClient):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._saved: list[tuple[Any, Members]] = []
-        self._caches: list[Callable[[], object]] = []
+        self._caches: list[Work] = []
         for owner in _owners(function):
             self._save(owner)
 

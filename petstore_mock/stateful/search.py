@@ -100,7 +100,7 @@ class Search:
         require(is_right, "settings= as an instance of hypothesis.settings", settings=given)
         check_arguments(options.strategies)
         self._run, self._options = run, options
-        self._simplest = {name: _simplest(strategy) for name, strategy in options.strategies.items()}
+        self._simplest = {name: _simplest(strategy, options) for name, strategy in options.strategies.items()}
         self._pristine = options.state_of_client()
         self._bugs: list[Bug] = []
         self._history: list[Scenario] = []
@@ -461,6 +461,5 @@ def _rest(scenario: Scenario, taken: int) -> Scenario | None:
     return replace(scenario, steps=(directed.SEVERAL, *rest)) if rest else None
 
 
-def _simplest(strategy: SearchStrategy[Any]) -> Any:  # noqa: ANN401  # any value can be drawn
-    settings = Settings(database=None, deadline=None, suppress_health_check=list[Any](HealthCheck))
-    return find(strategy.map(_Drawn), lambda _: True, settings=settings).value
+def _simplest(strategy: SearchStrategy[Any], options: Options) -> Any:  # noqa: ANN401  # any value can be drawn
+    return find(strategy.map(_Drawn), lambda _: True, settings=_settings(options)).value

@@ -81,6 +81,12 @@ def is_interrupted(petstore: PetStoreMock, client: Any) -> None:
         client.list_pets()
 
 
+def is_interrupted_in_a_pause(petstore: PetStoreMock, client: Any) -> None:
+    petstore.inject(502, on="listPets")
+    client.interrupt(checks.Call("listPets"), at=99)
+    petstore.cancel_faults()
+
+
 def misses_once(_: PetStoreMock, client: Any) -> None:
     client.get_pet(404)
 

@@ -101,6 +101,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
     ],
     "interrupts_come_out": [
         (lives_shown.CancelledMeansFailed, stories.is_interrupted),
+        (reports_again.CancelledWhileItPauses, stories.is_interrupted_in_a_pause),
         (lives_shown.LogoutIsTheResult, stories.is_left),
         (lives_shown.ExitAsksForAStatus, stories.is_left),
     ],
@@ -252,6 +253,12 @@ def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
                 for story in (lists, creates, misses, *stories.LIVES, end):
                     story(petstore, watched)
         petstore.reset()
+
+
+@pytest.mark.parametrize("client", [reports_again.EndsWhileItPauses, AsyncPets, AiohttpBlock])
+def test_a_client_may_be_cancelled_in_a_pause(client: type) -> None:
+    with PetStoreMock() as petstore, watch(maker_of(client), petstore) as watched:
+        stories.is_interrupted_in_a_pause(petstore, watched)
 
 
 def test_a_call_that_never_ended_did_not_wait_before_its_first_request() -> None:

@@ -248,6 +248,7 @@ class NothingWhenLate(HttpClientPets):
 
     def get_pet(self, pet_id: int) -> Json:
         future: concurrent.futures.Future[Json] = concurrent.futures.Future()
+        self.threads = [thread for thread in self.threads if thread.is_alive()]
         self.threads.append(threading.Thread(target=self.fill, args=(future, pet_id), daemon=True))
         self.threads[-1].start()
         try:

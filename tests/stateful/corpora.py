@@ -45,8 +45,6 @@ NOT_LOOKED_FOR: Final = frozenset(
         "LoopInALoop",
         # The machine reads each list to its end.
         "StreamAbandoned",
-        # The machine cancels a call while it waits for a response, not in a pause before a retry.
-        "CancelledWhileItPauses",
         # The machine does not look at how the program starts processes.
         "StartMethodSet",
     }
