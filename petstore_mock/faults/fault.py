@@ -14,7 +14,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import one_of, refuse, shown
 from petstore_mock.common.suggesting import did_you_mean, nearest, refuse_arguments
 from petstore_mock.common.values import is_integer
-from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Kind
+from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Headers, Kind
 from petstore_mock.http.handler import Delivery
 from petstore_mock.http.response import BODILESS_STATUSES
 from petstore_mock.interface.strict_json import encode_json
@@ -113,7 +113,7 @@ class Fault:
             after = http_date(moment_of(after))
         if after is not None:
             return (("Retry-After", str(after)),)
-        headers: dict[str, str | list[str]] = self.arguments.get("headers", {})
+        headers: Headers = self.arguments.get("headers", {})
         fields = [*self._media_type(headers)]
         for name, value in headers.items():
             texts = [value] if isinstance(value, str) else value

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from operator import ge, gt, le, lt
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
@@ -14,9 +13,11 @@ from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.values import Json, is_integer, is_number
 from petstore_mock.faults.changes import CODINGS
 from petstore_mock.http.response import FRAMING, Response, is_field
+from petstore_mock.interface.kinds import quick
 from petstore_mock.interface.strict_json import copy_json
 
 Schema = Mapping[str, object]
+Headers: TypeAlias = "dict[str, str | list[str]]"
 
 _LARGEST_NUMBER: Final = 2**63
 
@@ -56,23 +57,18 @@ REQUEST_KINDS: Final[list[str]] = []  # without sequences and faults of handshak
 # Arguments. A test may pass any value to a parser.
 
 
-_HOLDS: Final = {"minimum": ge, "maximum": le, "exclusiveMinimum": gt, "exclusiveMaximum": lt}
-
-
-def _is_within(value: float, bounds: Mapping[str, float]) -> bool:
-    return all(_HOLDS[rule](value, bound) for rule, bound in bounds.items())
-
-
 def _number(kind: Literal["integer", "number"], words: str, **bounds: float) -> Argument:
-    def parse(name: str, value: object) -> float:
-        is_wrong_kind = kind == "integer" and not is_integer(value)
-        if is_wrong_kind or not is_number(value) or not _is_within(value, bounds):
-            refuse(f"expected {words}; got {name}={shown(value)}")
-        if kind == "integer":
-            return int(value)
-        return value
+    rules = {"type": kind, "description": words, **bounds}
+    accepts = quick(rules)
 
-    return Argument({"type": kind, "description": words, **bounds}, parse)
+    def parse(name: str, value: object) -> Json:
+        # A status may be a member of HTTPStatus.
+        number = int(value) if is_integer(value) else value
+        if not accepts(number):
+            refuse(f"expected {words}; got {name}={shown(value)}")
+        return number
+
+    return Argument(rules, parse)
 
 
 def status_from(least: int) -> Argument:
@@ -116,10 +112,10 @@ def _body(name: str, value: object) -> object:
     return value
 
 
-def _headers(name: str, value: object) -> dict[str, str | list[str]]:
+def _headers(name: str, value: object) -> Headers:
     if not is_object(value):
         refuse(f"expected a mapping of text to text, or to a list of texts; got {name}={shown(value)}")
-    headers: dict[str, str | list[str]] = {}
+    headers: Headers = {}
     for field, content in value.items():
         texts = content if is_array(content) else [content]
         for text in texts:

@@ -123,6 +123,8 @@ def _unmatched(text: str, _rules: Schema) -> str:
     return text or "no-such-status"
 
 
+_REFUSES: Final = Choice("Responds with 400.", _refuse)
+_IS_REFUSED: Final = Choice("Responds with 400.", True)
 _ACCEPTED: Final = (
     Gap(
         "validate",
@@ -130,7 +132,7 @@ _ACCEPTED: Final = (
         "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that the service accepts a limit outside 1 to 100, or that it refuses such a limit",
         {
-            "reject": Choice("Responds with 400.", _refuse),
+            "reject": _REFUSES,
             "clamp": Choice(
                 "Uses the nearest allowed limit, and responds with 400 to a text that is no integer.", _clamped
             ),
@@ -144,7 +146,7 @@ _ACCEPTED: Final = (
         "§7: Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that the service refuses an unknown status, or that it returns an empty list",
         {
-            "reject": Choice("Responds with 400.", _refuse),
+            "reject": _REFUSES,
             "empty": Choice("Returns an empty list.", _unmatched),
             "ignore": Choice("Lists animals of every status.", _ignored),
         },
@@ -155,7 +157,7 @@ _ACCEPTED: Final = (
         "unknown_query",
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "that the service ignores unknown query parameters, or that it refuses them",
-        {"reject": Choice("Responds with 400.", True), "ignore": Choice("Ignores the parameter.", False)},
+        {"reject": _IS_REFUSED, "ignore": Choice("Ignores the parameter.", False)},
     ),
     Gap(
         "validate",
@@ -163,7 +165,7 @@ _ACCEPTED: Final = (
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "which value of a repeated parameter the service uses",
         {
-            "reject": Choice("Responds with 400.", _refuse),
+            "reject": _REFUSES,
             "first": Choice("Uses the first value.", itemgetter(0)),
             "last": Choice("Uses the last value.", itemgetter(-1)),
         },
@@ -174,7 +176,7 @@ _ACCEPTED: Final = (
         "§4.2: 400: the request body contains invalid values; it is not shown whether an unknown field is invalid.",
         "that the service accepts an unknown field, or that it stores the field",
         {
-            "reject": Choice("Responds with 400.", True),
+            "reject": _IS_REFUSED,
             "ignore": Choice("Ignores the field and does not store it.", False),
         },
     ),
@@ -184,7 +186,7 @@ _ACCEPTED: Final = (
         "§2: status is PetStatus and not required; the interface does not say whether null means no status.",
         "that the service treats null like a missing status",
         {
-            "reject": Choice("Responds with 400.", True),
+            "reject": _IS_REFUSED,
             "as_omitted": Choice("Treats null like a missing status.", False),
         },
         decides="null",
@@ -205,7 +207,7 @@ _ACCEPTED: Final = (
         "duplicate_member",
         "§1: Bodies are JSON; the interface does not say which of two members with the same name counts (RFC 8259 §4).",
         "which of two members with the same name the service uses",
-        {"reject": Choice("Responds with 400.", True), "last": Choice("Uses the last member of that name.", False)},
+        {"reject": _IS_REFUSED, "last": Choice("Uses the last member of that name.", False)},
     ),
     Gap(
         "validate",

@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 
     Schema = Mapping[str, Json]
     Check = Callable[[Json], bool]
+    Change = Callable[[Json], Json]
 
-# Keywords of JSON Schema that describe a value without restricting it.
-_ANNOTATIONS: Final = frozenset({"title", "description", "default", "examples"})
-_BOUNDS: Final = frozenset({"minimum", "maximum"})
+# Keywords that each schema may have: those that name its kind, and those that describe a value without restricting it.
+_OF_EACH: Final = frozenset({"type", "format", "title", "description", "default", "examples"})
+_BOUNDS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 _LENGTHS: Final = frozenset({"minLength", "maxLength"})
 _ITEMS: Final = frozenset({"items", "minItems", "maxItems", "uniqueItems"})
 _MEMBERS: Final = frozenset({"properties", "required", "additionalProperties"})
@@ -49,7 +50,7 @@ class Beyond:
 
     id: str  # the end of the clause's id
     words: str  # the kind in the words of the clause
-    holds: Callable[[Json], bool]  # whether a value is of this sort
+    holds: Check  # whether a value is of this sort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ class Slip:
     Words hold ``{name}`` for the field. A mutant makes the mistake in a response, or in the store, or both.
     """
 
-    change: Callable[[Json], Json]  # returns the wrong value; it may be the same for values that show no mistake
+    change: Change  # returns the wrong value; it may be the same for values that show no mistake
     responds: str = ""  # the end of the mutant's name, if responses have the wrong value
     responds_words: str = ""  # what the operation does, after its name
     keeps: str = ""  # the end of the mutant's name, if the store has the wrong value
@@ -73,7 +74,7 @@ class Misshape(NamedTuple):
 
     end: str  # the end of the mutant's name
     words: str  # what the operation does, after its name; ``{name}`` stands for the field
-    change: Callable[[Json], Json]
+    change: Change
 
 
 class Delicate(NamedTuple):
@@ -82,7 +83,7 @@ class Delicate(NamedTuple):
     id: str  # the end of the clause's id, and of the mutant's name
     words: str  # the value in the words of the clause
     text: str  # its JSON text, perhaps with placeholders of a run
-    change: Callable[[Json], Json] | None = None  # the usual mistake; None if the fake refuses the value
+    change: Change | None = None  # the usual mistake; None if the fake refuses the value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,7 @@ class Kind:
         expected: what a text of the format is, after "must be".
         phrase: the kind in words; ``{values}`` stands for the values of an enum.
         wrong: JSON texts that break a schema, by the end of the clause's id; those beyond its limits follow from
-            ``LIMITS``, and those of its parts from theirs. ``null`` breaks only a required field.
+            ``LIMITS``, and those of its parts from theirs.
         odd: valid JSON texts that services often refuse or change.
         beyond: valid values that services often change; None if there are none.
         delicate: valid values that services often change, each with its usual mistake.
@@ -135,13 +136,14 @@ class Kind:
     misshapen: tuple[Misshape, ...] = ()
     numbered: Callable[[Json, int], Json] = lambda value, _: value
     read: Callable[[str], Json] = str
-    order: Callable[[Json], Json] | None = None
+    order: Change | None = None
     is_free_text: bool = False
 
 
 def quick(rules: Schema) -> Check:
     """Return a quick check of a schema: True means valid, and False means that jsonschema must decide."""
-    if "type" not in rules:
+    # No quick check reads uniqueItems.
+    if "type" not in rules or "uniqueItems" in rules or _unknown(rules):
         return _undecided
     check = kind_of(rules).quick(rules)
     if allows_null(rules):
@@ -190,8 +192,9 @@ class Limit(NamedTuple):
     edge: str  # the end of the id of the clause about the last valid value
     words: str
     broken: str  # the same for the first invalid value
-    step: int  # from the last valid value to the first invalid one
-    value: Callable[[Json], Json]  # returns the value of a size
+    valid: int  # from the size of the keyword to a valid value
+    invalid: int  # from the size of the keyword to an invalid value
+    value: Change  # returns the value of a size
 
 
 def _same(value: Json) -> Json:
@@ -204,10 +207,12 @@ def _letters(count: int) -> str:
 
 LIMITS: Final = MappingProxyType(
     {
-        "minLength": Limit("shortest", "a length of {}", "short", -1, _letters),
-        "maxLength": Limit("longest", "a length of {}", "long", 1, _letters),
-        "minimum": Limit("least", "{}", "minimum", -1, _same),
-        "maximum": Limit("most", "{}", "maximum", 1, _same),
+        "minLength": Limit("shortest", "a length of {}", "short", 0, -1, _letters),
+        "maxLength": Limit("longest", "a length of {}", "long", 0, 1, _letters),
+        "minimum": Limit("least", "{}", "minimum", 0, -1, _same),
+        "maximum": Limit("most", "{}", "maximum", 0, 1, _same),
+        "exclusiveMinimum": Limit("low", "{}", "bottom", 1, 0, _same),
+        "exclusiveMaximum": Limit("high", "{}", "top", -1, 0, _same),
     }
 )
 
@@ -244,7 +249,7 @@ def as_text(members: Mapping[str, str]) -> str:
 def plain(rules: Schema) -> Json:
     """Return a valid value of a schema."""
     for limit, size in _limits(rules):
-        return limit.value(size)
+        return limit.value(size + limit.valid)
     if "enum" in rules:
         return rules["enum"][0]
     members = {name: plain(rules["properties"][name]) for name in rules.get("required", ())}
@@ -262,13 +267,13 @@ def another(value: Json, rules: Schema) -> Json:
 
 def wrong_texts(rules: Schema) -> Mapping[str, str]:
     """Return JSON texts that break a schema, by the end of the clause's id. ``null`` breaks only a required field."""
-    texts = dict(kind_of(rules).wrong)
+    texts = {**kind_of(rules).wrong, "null": "null"}
     allowed: Iterable[str] = rules.get("enum", ())
     for value in map(str.swapcase, allowed):
         if value not in allowed:
             texts.setdefault("case", dumps(value))
     for limit, size in _limits(rules):
-        texts[limit.broken] = dumps(limit.value(size + limit.step))
+        texts[limit.broken] = dumps(limit.value(size + limit.invalid))
     if allows_null(rules):
         texts.pop("null", None)
     return texts | _wrong_parts(rules)
@@ -292,20 +297,25 @@ def _wrong_parts(rules: Schema) -> dict[str, str]:
     return texts
 
 
+def wrong_parameters(rules: Schema) -> dict[str, str]:
+    """Return texts of a parameter that a schema refuses, by the end of the clause's id."""
+    reads, accepts = kind_of(rules).read, quick(rules)
+    texts = {"value": "no-such-value"}
+    for limit, size in _limits(rules):
+        texts[limit.broken] = str(limit.value(size + limit.invalid))
+    return {end: text for end, text in texts.items() if not accepts(reads(text))}
+
+
 def wrong_text(rules: Schema) -> str:
     """Return a text of a parameter that a schema refuses; empty if the schema refuses no text but an empty one."""
-    reads, accepts = kind_of(rules).read, quick(rules)
-    beyond = [str(limit.value(size + limit.step)) for limit, size in _limits(rules)]
-    for text in ("no-such-value", *beyond):
-        if not accepts(reads(text)):
-            return text
-    return ""
+    return next(iter(wrong_parameters(rules).values()), "")
 
 
 def edges(rules: Schema) -> Iterator[Edge]:
     """Yield the values at the limits of a schema, and null if the schema allows it."""
     for limit, size in _limits(rules):
-        yield Edge(limit.edge, limit.words.format(size), dumps(limit.value(size)))
+        last = size + limit.valid
+        yield Edge(limit.edge, limit.words.format(last), dumps(limit.value(last)))
     if allows_null(rules):
         yield Edge("null", "null", "null")
     for name, part in parts(rules):
@@ -330,10 +340,15 @@ def kind_of(rules: Schema) -> Kind:
     return described[0]
 
 
+def _unknown(rules: Schema) -> list[str]:
+    """Return the keywords of a schema that its kind does not know."""
+    return sorted(rules.keys() - kind_of(rules).keywords - _OF_EACH)
+
+
 def require_known(rules: Schema, place: str) -> None:
     """Refuse a schema that a row does not know completely. ``place`` names it in the error."""
     kind = kind_of(rules)
-    unknown = sorted(rules.keys() - kind.keywords - _ANNOTATIONS - {"type", "format"})
+    unknown = _unknown(rules)
     if unknown:
         advice = "add it to its row in interface/kinds.py, with a quick check or a reason why jsonschema decides"
         refuse(f"{place}: expected the keywords {', '.join(sorted(kind.keywords))}; got {', '.join(unknown)}: {advice}")
@@ -344,61 +359,44 @@ def require_known(rules: Schema, place: str) -> None:
         require_known(part, f"{place}.{name}")
 
 
-# Quick checks. For a keyword that a check does not read, it never says "valid".
+# Quick checks. Each reads all keywords of its kind.
 
 
 def _undecided(_: object) -> bool:
     return False
 
 
-def _asks_for(rules: Schema, *read: str) -> bool:
-    """Whether a schema has a keyword, other than those in ``read``, that only jsonschema checks."""
-    return not rules.keys() <= {*read, *_ANNOTATIONS, "type", "format"}
-
-
 _NUMBERS: Final[Mapping[object, set[type]]] = {"integer": {int}, "number": {int, float}, "boolean": {bool}}
 
 
 def _quick_number(rules: Schema) -> Check:
-    if _asks_for(rules, *_BOUNDS):
-        return _undecided
     types = _NUMBERS[type_of(rules)]
     least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
-    return lambda value: type(value) in types and least <= value <= most
+    above, below = rules.get("exclusiveMinimum", -inf), rules.get("exclusiveMaximum", inf)
+    return lambda value: type(value) in types and least <= value <= most and above < value < below
 
 
 def _quick_text(rules: Schema) -> Check:
-    if _asks_for(rules, *_LENGTHS):
-        return _undecided
-    if _LENGTHS.isdisjoint(rules):
-        return lambda value: type(value) is str
     least, most = rules.get("minLength", 0), rules.get("maxLength", inf)
     return lambda value: type(value) is str and least <= len(value) <= most
 
 
 def _quick_enum(rules: Schema) -> Check:
-    if _asks_for(rules, "enum"):
-        return _undecided
     allowed = rules["enum"]
     return lambda value: type(value) is str and value in allowed
 
 
-def _quick_formatted(has_format: Callable[[str], bool], rules: Schema) -> Check:
-    if _asks_for(rules):
-        return _undecided
+def _quick_formatted(rules: Schema) -> Check:
+    has_format = kind_of(rules).has_format or _undecided
     return lambda value: type(value) is str and has_format(value)
 
 
 def _quick_array(rules: Schema) -> Check:
-    if _asks_for(rules, "items", "minItems", "maxItems"):
-        return _undecided
     accepts, least, most = quick(rules["items"]), rules.get("minItems", 0), rules.get("maxItems", inf)
     return lambda value: type(value) is list and least <= len(value) <= most and all(map(accepts, value))
 
 
 def _quick_object(rules: Schema) -> Check:
-    if _asks_for(rules, *_MEMBERS):
-        return _undecided
     members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
     return partial(_is_object, frozenset(rules.get("required", ())), members)
 
@@ -629,7 +627,7 @@ _ROWS: Final = (
         keywords=_LENGTHS,
         quick=_quick_text,
         phrase="a string",
-        wrong={"type": "5", "null": "null"},
+        wrong={"type": "5"},
         odd=('"{label}Žofka✓"', '"{label}😀"', '" {label}  x "'),
         delicate=_DELICATE_TEXTS,
         beyond=Beyond(id="text", words="string, also beyond ASCII", holds=lambda text: not text.isascii()),
@@ -661,7 +659,7 @@ _ROWS: Final = (
         needs=("minimum", "maximum"),  # jsonschema checks no bounds because of a format
         quick=_quick_number,
         phrase="an int64",
-        wrong={"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"},
+        wrong={"type": '"1"', "fraction": "1.5", "boolean": "true", "range": "9223372036854775808"},
         odd=("9007199254740993",),
         beyond=Beyond(id="int64", words="int64, also beyond 2^53", holds=lambda number: number > 2**53),
         others=_other_numbers,
@@ -677,7 +675,7 @@ _ROWS: Final = (
         keywords=_BOUNDS,
         quick=_quick_number,
         phrase="an integer",
-        wrong={"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true"},
+        wrong={"type": '"1"', "fraction": "1.5", "boolean": "true"},
         others=_other_numbers,
         misshapen=_AS_TEXT,
         read=read_integer,
@@ -690,8 +688,8 @@ _ROWS: Final = (
         keywords=_BOUNDS,
         quick=_quick_number,
         phrase="a number",
-        wrong={"type": '"1.5"', "null": "null", "boolean": "true"},
-        odd=("0.1", "-2.5e-7", "123456789.125"),
+        wrong={"type": '"1.5"', "boolean": "true"},
+        odd=("0.123456789", "12.3456789", "-2.5e-7", "123456789.125"),
         others=_other_numbers,
         slips=_NUMBER_SLIPS,
         misshapen=_AS_TEXT,
@@ -704,7 +702,7 @@ _ROWS: Final = (
         static="bool",
         quick=_quick_number,
         phrase="a boolean",
-        wrong={"type": '"true"', "null": "null", "number": "1"},
+        wrong={"type": '"true"', "number": "1"},
         plain=True,
         others=lambda value, _: [not value],
         misshapen=_AS_TEXT,
@@ -715,13 +713,12 @@ _ROWS: Final = (
         type="string",
         format="date",
         static="str",
-        quick=partial(_quick_formatted, is_date),
+        quick=_quick_formatted,
         has_format=is_date,
         expected="a date, such as 2021-06-15 (RFC 3339 §5.6)",
         phrase="a date",
         wrong={
             "type": "5",
-            "null": "null",
             "word": '"yesterday"',
             "day": '"2021-02-30"',
             "time": '"2021-06-15T10:00:00Z"',
@@ -738,13 +735,12 @@ _ROWS: Final = (
         type="string",
         format="date-time",
         static="str",
-        quick=partial(_quick_formatted, is_moment),
+        quick=_quick_formatted,
         has_format=is_moment,
         expected="a date and time with an offset, such as 2021-06-15T10:00:00Z (RFC 3339 §5.6)",
         phrase="a date-time",
         wrong={
             "type": "5",
-            "null": "null",
             "word": '"yesterday"',
             "date": '"2021-06-15"',
             "zone": '"2021-06-15T10:00:00"',

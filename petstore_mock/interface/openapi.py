@@ -199,7 +199,7 @@ def without_int64_bounds(node: Json) -> Json:
 def as_openapi_3_0(document: JsonObject) -> JsonObject:
     """Return the OpenAPI 3.1 document as OpenAPI 3.0, for tools that do not support 3.1.
 
-    The schemas use only keywords that mean the same in both versions.
+    Every other keyword of the schemas means the same in both versions.
     """
     return {**_older(document), "openapi": "3.0.3"}
 
@@ -211,13 +211,20 @@ def _older(node: Json) -> Json:
         return node
     older: JsonObject = {}
     for key, value in node.items():
-        if key == "examples":
-            older["example"] = value["first"]["value"]
-        elif key == "type" and is_array(value):
-            # OpenAPI 3.0 has a keyword for null.
-            older |= {"type": type_of(node), "nullable": True}
-        elif key == "$ref" and len(node) > 1:  # its siblings have no effect in 3.0
-            older["allOf"] = [{"$ref": value}]
-        else:
-            older[key] = _older(value)
+        older |= _older_member(key, value, node)
     return older
+
+
+def _older_member(key: str, value: Json, around: Json) -> JsonObject:
+    if key == "examples":
+        return {"example": value["first"]["value"]}
+    if key == "type" and is_array(value):
+        # OpenAPI 3.0 has a keyword for null.
+        return {"type": type_of(around), "nullable": True}
+    if key.startswith("exclusive"):
+        # In OpenAPI 3.0, this keyword is a flag beside the bound.
+        return {key.removeprefix("exclusive").lower(): value, key: True}
+    if key == "$ref" and len(around) > 1:
+        # Its siblings have no effect in OpenAPI 3.0.
+        return {"allOf": [{"$ref": value}]}
+    return {key: _older(value)}
