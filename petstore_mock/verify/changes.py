@@ -139,11 +139,7 @@ def take_other_id(turn: Turn) -> None:
 
 def keep_refused(turn: Turn) -> None:
     """Keep the valid fields of a refused request: on its animal, or on a new one with its label."""
-    values = values_of(turn)
-    given = dict(turn.fields)
-    for parameter in turn.operation.setting:
-        if parameter.name in values:
-            given.setdefault(parameter.sets, values[parameter.name])
+    given = _given_fields(turn)
     kept: Pet = {}
     for name, rules in properties(ANIMAL).items():
         if name in given and quick(rules)(given[name]):
@@ -154,14 +150,19 @@ def keep_refused(turn: Turn) -> None:
         turn.animals.add(kept)
 
 
+def _given_fields(turn: Turn) -> Pet:
+    """Return the fields that a request gives an animal, in its body or by a parameter."""
+    values = values_of(turn)
+    given = {one.sets: values[one.name] for one in turn.operation.setting if one.name in values}
+    return {**given, **turn.fields}
+
+
 def of_left_out(name: str, *, is_kept: bool) -> Change:
     """Return a change that keeps or drops a field of the animal that the request left out."""
 
     def change(turn: Turn) -> None:
         former = turn.former or {}
-        if name not in former:
-            return
-        if name in turn.fields:
+        if name not in former or name in _given_fields(turn):
             return
         pet = {**(turn.animals.document(turn.pet_id) or {}), name: former[name]}
         if not is_kept:

@@ -204,11 +204,13 @@ class Seen:
 
     @cached_property
     def sets(self) -> Pet:
-        """The fields that a success gives the animal: those in the body, and those of parameters."""
+        """The fields that a success gives the animal: those in the body, and those of parameters, defaults included."""
         fields = known_part(self.sent)
+        rules = parameters(self.operation)
         for parameter in self.operation.setting:
-            if parameter.name in self._values:
-                fields[parameter.sets] = self._values[parameter.name]
+            value = self._values.get(parameter.name, rules[parameter.name].get("default"))
+            if value is not None:
+                fields[parameter.sets] = value
         return fields
 
     @cached_property

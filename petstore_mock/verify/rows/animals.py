@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.interface.kinds import wrong_text
-from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
+from petstore_mock.interface.schemas import are_right, is_valid, properties
 from petstore_mock.interface.table import LABEL
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import (
@@ -61,8 +60,7 @@ def rows() -> Rows:
         if operation.identifier is not None:
             yield from _of_identifier(operation, operation.identifier)
     for operation in EVERY:
-        # Any text is right for a parameter that is free text.
-        if any(map(wrong_text, parameters(operation).values())):
+        if any(parameter.gap for parameter in operation.parameters):
             yield _of_odd_values(operation)
 
 
@@ -221,8 +219,9 @@ def _of_odd_values(operation: Operation) -> Clause:
 
 
 def _has_wrong_text(turn: Turn) -> bool:
-    """Whether a parameter has a wrong text. Other rows are about numbers."""
-    given = {**turn.given, **turn.path}
+    """Whether a parameter with a gap has a wrong text. Other rows are about numbers."""
+    with_gap = {parameter.name for parameter in turn.operation.parameters if parameter.gap}
+    given = {name: text for name, text in {**turn.given, **turn.path}.items() if name in with_gap}
     texts = {name: text for name, text in given.items() if text and not text.removeprefix("-").isdecimal()}
     return not are_right(turn.operation, texts)
 

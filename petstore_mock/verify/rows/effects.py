@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.guards import is_object
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.gaps import OMITTED
-from petstore_mock.interface.schemas import properties, required_arguments, schema
+from petstore_mock.interface.schemas import arguments, parameters, properties, required_arguments, schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ABSENT, REQUIRED, SUCCESS, Phase, largest, request, sends
@@ -91,9 +91,7 @@ def _of_keeping(operation: Operation) -> Rows:
     row.send(*_readings())
     row.mistake("forgotten", "does not store the {object}", changes.forget)
     yield row
-    if operation.body is None:
-        return
-    shows_none = _has_no_refused if LABEL in properties(operation.body) else _has_no_refused_field
+    shows_none = _has_no_refused if LABEL in arguments(operation) else _has_no_refused_field
     row = about.means("{section}-refused-not-kept", "{refused}", partial(shows_none, operation, words["what"]))
     row.needs = f"a {words['what']} that was refused with 400 or 401"
     row.operations = LISTS
@@ -226,7 +224,9 @@ def _of_left_out(operation: Operation) -> Clause:
 
 
 def _may_be_left_out(operation: Operation) -> list[str]:
-    given = {*required_arguments(operation), *(parameter.sets for parameter in operation.setting)}
+    rules = parameters(operation)
+    given = {*required_arguments(operation)}
+    given |= {one.sets for one in operation.setting if one.name in given or "default" in rules[one.name]}
     names = [name for name in _OPTIONAL if name not in given]
     if not operation.does.replaces:
         return names

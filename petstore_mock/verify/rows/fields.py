@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import starmap
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 from unicodedata import normalize
 
 from petstore_mock.interface.bodies import odd_texts, short
 from petstore_mock.interface.gaps import RULES
-from petstore_mock.interface.schemas import properties
+from petstore_mock.interface.kinds import phrase, wrong_parameters
+from petstore_mock.interface.schemas import parameters, properties, required_arguments
 from petstore_mock.interface.table import ANIMAL, FIELDS
 from petstore_mock.interface.violations import describe
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import OPEN, REQUIRED, Phase, enums_of, sends
-from petstore_mock.verify.row import CHANGES, CREATES, LISTS, READS, SHOWS, SHOWS_ONE, About, Result
-from petstore_mock.verify.rows.checks import cache_of, failing_value, has_unusual, kind_of_field, unusual_clause
+from petstore_mock.verify.probes import OPEN, REFUSED, REQUIRED, Phase, enums_of, request, sends
+from petstore_mock.verify.row import CHANGES, CREATES, LISTS, OF_REQUESTS, READS, SHOWS, SHOWS_ONE, About, Result
+from petstore_mock.verify.rows.checks import (
+    cache_of,
+    failing_value,
+    has_unusual,
+    is_refused,
+    kind_of_field,
+    unusual_clause,
+)
 from petstore_mock.verify.rows.messages import field_words, of_member, other_type
 from petstore_mock.verify.seen import is_pet, is_same_value, known_part
 
@@ -48,6 +57,10 @@ def rows() -> Rows:
     for operation in SHOWS_ONE:
         for parameter in operation.setting:
             yield _of_set_field(operation, parameter)
+            # Otherwise the interface leaves the response to a wrong text open.
+            if 400 in operation.errors and not parameter.gap:
+                texts = wrong_parameters(parameters(operation)[parameter.name])
+                yield from starmap(partial(_of_wrong_text, operation, parameter), texts.items())
     for operation in SHOWS:
         # Other clauses say what an animal is after a change.
         if operation not in CHANGES:
@@ -189,11 +202,17 @@ def _same_as_sent(name: str, pet: Pet, value: object, context: str = "", cause: 
 
 
 def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
-    """Return the row about a field whose value is that of a parameter."""
+    """Return the row about a field whose value is that of a parameter, or its default."""
     about = About(operation, parameter.name, field=parameter.sets)
     row = about.every("{section}-{short}-set", "{name}: the animal has this {field}", partial(_has_set, parameter))
+    if parameter.name not in required_arguments(operation):
+        phase = Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES
+        row.send(request(operation, "{made}", without=parameter, phase=phase))
     another = changes.set_field(parameter.sets, changes.to_another(parameter.sets))
     row.mistake("{short}-not-set", "returns another {field}", another)
+    if "default" in parameters(operation)[parameter.name]:
+        kept = changes.of_left_out(parameter.sets, is_kept=True)
+        row.mistake("{short}-default-ignored", "keeps {field} if the request has no {name}", kept)
     return row
 
 
@@ -205,6 +224,19 @@ def _has_set(parameter: Parameter, seen: Seen, _history: History) -> Results:
         value = seen.sets[name]
         is_same = is_same_value(name, seen.pets[0].get(name), value)
         yield Result(is_same, f"{name} to be {dumps(value)}", f"{name} differs")
+
+
+def _of_wrong_text(operation: Operation, parameter: Parameter, end: str, text: str) -> Clause:
+    """Return the row about a text of a parameter that a service refuses."""
+    rules = parameters(operation)[parameter.name]
+    about = About(operation, parameter.name, end=end, text=text, phrase=phrase(rules))
+    row = about.says("{section}-{short}-{end}", "{name} is {phrase}: {text} gets 400", is_refused)
+    phase = Phase.WRONG_CREATES if operation.does.adds else Phase.WRONG_CHANGES
+    probe = request(operation, "{made}", without=parameter, phase=phase, expected=REFUSED)
+    row.send(probe.with_parameter(parameter, text))
+    accept = changes.when(changes.has(parameter, text), changes.ignore(parameter))
+    row.mistake("{short}-{end}-passes", "accepts {name}={text}", accept, OF_REQUESTS)
+    return row
 
 
 # Delicate values
