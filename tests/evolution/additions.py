@@ -13,7 +13,7 @@ TEXT: Final = {"type": "string"}
 # The properties of an animal that the additions have, by name.
 FIELDS: Final[dict[str, dict[str, Any]]] = {
     "colours": {"description": "Colours", "type": "array", "items": TEXT, "maxItems": 10},
-    "weight": {"description": "Weight in kilograms", "type": "number", "minimum": 0},
+    "weight": {"description": "Weight in kilograms", "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1000},
     "isChipped": {"description": "Whether it has a chip", "type": "boolean"},
     "born": {"description": "The day of its birth", "type": "string", "format": "date"},
     "seenAt": {"description": "When somebody saw it", "type": "string", "format": "date-time"},
@@ -47,7 +47,7 @@ FIELD_ROWS: Final = """\
         name="weight",
         samples=(4.5, 30, 0.25),
         null="null_additions",
-        sentence=Sentence("2", "NewPet: weight, number: the animal's weight"),
+        sentence=Sentence("2", "NewPet: weight, number between 0 and 1000: the animal's weight"),
     ),
     Field(
         name="isChipped",
@@ -128,7 +128,7 @@ PARAMETER_ROWS: Final = """\
                 name="lighterThan",
                 relation="before",
                 field="weight",
-                sentence=Sentence("4.1", "lighterThan: number; returns only lighter animals"),
+                sentence=Sentence("4.1", "lighterThan: number; returns only animals of less weight"),
             ),
             Parameter(
                 name="X-Food",
@@ -262,6 +262,20 @@ _MEASURED: Final = """\
                 sentence=Sentence("4.901", "X-Weight: number, the measured weight"),
             ),
 """
+# Both may be left out: one has a default then, and the other leaves the field as it was. The interface demands 400 for
+# a wrong one.
+_RENTED: Final = """\
+            Parameter(
+                name="temper",
+                relation="sets",
+                sentence=Sentence("4.902", "temper: one of calm, lively; default lively"),
+            ),
+            Parameter(
+                name="weight",
+                relation="sets",
+                sentence=Sentence("4.902", "weight: number between 0 and 1000"),
+            ),
+"""
 # Each text is a motto, so no gap decides about a malformed one.
 _OF_MOTTO: Final = """\
             Parameter(
@@ -320,6 +334,17 @@ OPERATION_ROWS: Final = "".join(
             'body="Weighing"',
             *_SHOWS,
             own=_PET_ID.replace("{section}", "4.901") + _MEASURED,
+        ),
+        _operation(
+            "rentPet",
+            "POST",
+            "/pets/{petId}/rent",
+            "4.902",
+            "changes",
+            200,
+            "400, 401, 404",
+            *_SHOWS,
+            own=_PET_ID.replace("{section}", "4.902") + _RENTED,
         ),
         _operation("newestPet", "GET", "/newest-pet", "4.95", "reads", 200, "401, 404", *_SHOWS),
         _operation(
@@ -424,6 +449,12 @@ def weigh_pet(call: Call) -> Response | Refusal:
     return changed(call, lambda pet: {**pet, **(call.body or {}), **measured})
 
 
+def rent_pet(call: Call) -> Response | Refusal:
+    """Change the temper of the animal, and perhaps its weight."""
+    given = {name: value for name, value in call.route.arguments.items() if name in FIELDS}
+    return changed(call, lambda pet: {**pet, **given})
+
+
 def transfer_pet(call: Call) -> Response | Refusal:
     """Move the animal to the category in the path."""
     return changed(call, lambda pet: {**pet, "categoryId": call.route.arguments["categoryId"]})
@@ -467,6 +498,7 @@ EXECUTOR_ROWS: Final = "".join(
         "shelterPets": "shelter_pets",
         "transferPet": "transfer_pet",
         "weighPet": "weigh_pet",
+        "rentPet": "rent_pet",
         "sayingPets": "shelter_pets",
     }.items()
 )
@@ -479,6 +511,7 @@ TRANSFER: Final[dict[str, dict[str, Any]]] = {
 }
 OF_ONE_PET: Final = ("retirePet", "rehousePet", "groomPet", "calmPet")
 OF_A_SCALE: Final = ("weighPet",)
+OF_A_RENT: Final = ("rentPet",)
 OF_A_CATEGORY: Final = ("adoptPet", "shelterPets")
 OF_A_PET_AND_A_CATEGORY: Final = ("transferPet",)
 OF_A_MOTTO: Final = ("sayingPets",)

@@ -14,9 +14,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import find, settings
+from openapi_spec_validator import validate
 
 import petstore_mock
 from petstore_mock import PetStoreMock, PetStoreMockError, faults, strategies
+from petstore_mock.interface.openapi import as_openapi_3_0
 
 World = Any  # a PetStoreMock, but the static types of this checkout lack the additions
 PACKAGE = Path(petstore_mock.__file__).parent
@@ -135,6 +137,13 @@ def test_openapi_describes_the_new_operation_parameter_and_field(petstore: World
         assert "colours" in document["components"]["schemas"][name]["properties"]
     (sent,) = document["paths"]["/pets"]["post"]["requestBody"]["content"]["application/json"]["examples"].values()
     assert sent["value"]["colours"] == ["brown"]
+
+
+def test_openapi_3_0_says_exclusive_bounds_in_its_own_way(petstore: World) -> None:
+    document = as_openapi_3_0(petstore.openapi())
+    validate(document)
+    weight = document["components"]["schemas"]["NewPet"]["properties"]["weight"]
+    assert (weight["minimum"], weight["exclusiveMinimum"], weight["maximum"]) == (0, True, 1000)
 
 
 def test_seed_and_update_accept_the_new_field(petstore: World) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from petstore_mock import PetStoreMock
+from petstore_mock.interface.bodies import short
+from petstore_mock.interface.kinds import wrong_parameters
+from petstore_mock.interface.schemas import parameters, required_arguments
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.verify import Verdict, verify
 from petstore_mock.verify.clauses import CLAUSES
@@ -44,6 +47,13 @@ def test_each_operation_has_clauses_and_mutants(operation: Any) -> None:
     for parameter in operation.setting:
         assert any(name.startswith(f"{operation.section}-") and name.endswith("-set") for name in IDS), parameter
         assert f"{operation.section}-refused-not-kept" in IDS
+        rules = parameters(operation)[parameter.name]
+        start = f"{operation.section}-{short(parameter.name)}"
+        if parameter.where != "path" and not parameter.gap:
+            assert {f"{start}-{end}" for end in wrong_parameters(rules)} <= {*IDS}
+        if parameter.name not in required_arguments(operation):
+            end = "default-ignored" if "default" in rules else "lost"
+            assert any(operation.name in one.operations and name.endswith(end) for name, one in MUTANTS.items())
     if operation.does.keeps and operation.body is not None:
         assert f"{operation.section}-kept" in IDS
         assert any(name.startswith(operation.section) and name.endswith("-type") for name in IDS)

@@ -78,7 +78,7 @@ def run_tests(folder: Path, *arguments: str, counts: bool = True) -> None:
         ("schemas/NewPet.json", '"format": "date"', '"format": "uuid"', "a type and a format that a row of"),
         ("schemas/NewPet.json", '"maxItems": 10', '"contains": {"type": "string"}', "got contains"),
         ("schemas/NewPet.json", '"items": {"type": "string"}, ', "", "the keywords items"),
-        ("schemas/NewPet.json", '"minimum": 0', '"minimum": 0, "x": 1', "got x"),
+        ("schemas/NewPet.json", '"exclusiveMinimum": 0', '"exclusiveMinimum": 0, "x": 1', "got x"),
         (
             "interface/table.py",
             '"POST",\n        path="/pets/{petId}/rest"',
@@ -117,6 +117,26 @@ MISTAKES: Final = [
     ("table.py", 'field="born"', 'field="isChipped"', "test_relation_of_a_parameter"),
     ("table.py", 'relation="contains"', 'relation="equals"', "test_relation_of_a_parameter"),
     ("table.py", 'relation="sets"', 'relation="equals"', "test_relation_of_a_parameter"),
+    ("table.py", 'relation="after"', 'relation="before"', "test_sentence_of_a_filter_says_its_relation"),
+    ("table.py", 'relation="after"', 'relation="equals"', "test_sentence_of_a_filter_says_its_relation"),
+    (
+        "core/pipeline.py",
+        "call.route.arguments.items() if name in FIELDS}",
+        '{"weight": call.route.arguments.get("weight", 1)}.items()}',
+        "test_optional_parameter_that_sets_a_field",
+    ),
+    (
+        "core/pipeline.py",
+        "call.route.arguments.items() if name in FIELDS}",
+        'call.route.arguments.items() if name == "weight"}',
+        "test_success_has_the_effect",
+    ),
+    (
+        "core/pipeline.py",
+        "call.route.arguments.items() if name in FIELDS}",
+        'call.route.arguments.items() if name in call.exchange.request.target or name == "weight"}',
+        "test_optional_parameter_that_sets_a_field",
+    ),
     ("table.py", '("2021-06-15", "2019-12-31", "2020-02-29")', '("2021-06-31",)', "test_samples_of_a_member"),
     ("table.py", 'samples=("Too loud"', 'samples=("?"', "test_samples_of_a_member"),
     ("table.py", '                name="until",', '                name="till",', "test_row_of_an_operation"),
@@ -179,6 +199,9 @@ def write_schemas(folder: Path) -> None:
     weighed = {**pet_id, "X-Weight": rules["weight"]}
     for operation in additions.OF_A_SCALE:
         write_schema(folder, f"{operation}.parameters", weighed, ["petId"], weighed)
+    rented = {**pet_id, "temper": {**rules["temper"], "default": "lively"}, "weight": rules["weight"]}
+    for operation in additions.OF_A_RENT:
+        write_schema(folder, f"{operation}.parameters", rented, ["petId"], rented)
     write_schema(folder, "Weighing", ["chip"], ["chip"], rules)
     for operation in additions.OF_A_MOTTO:
         write_schema(folder, f"{operation}.parameters", ["motto"], ["motto"], rules)
@@ -195,7 +218,8 @@ def write_schema(
         "title": name,
         "type": "object",
         "properties": {member: rules[member] for member in names},
-        "required": required,
+        # OpenAPI 3.0 allows no empty list.
+        **({"required": required} if required else {}),
         "additionalProperties": False,
     }
     (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -54,14 +54,19 @@ def kind(name: str) -> Kind:
 
 
 def other(name: str) -> Any:
-    """Return a valid value of a field that no seeded animal of the first turn has, if the field has such values."""
-    return another(FIELDS[name].samples[-1], rules_of(name))
+    """Return a valid value of a field that differs from that of each animal."""
+    return _differing(FIELDS[name].samples, rules_of(name))
 
 
 def member(body: str, name: str) -> Any:
-    """Return a valid value of a member that differs from its last sample."""
-    rules = properties(body)[name]
-    return another(MEMBERS[name].samples[-1], rules)
+    """Return a valid value of a member that differs from its first sample."""
+    return _differing(MEMBERS[name].samples, properties(body)[name])
+
+
+def _differing(samples: Sequence[Any], rules: Mapping[str, Any]) -> Any:
+    """Return a value that is no sample, if the schema allows one. It never is the first sample, that of each animal."""
+    value = another(samples[-1], rules)
+    return another(samples[0], rules) if value == samples[0] else value
 
 
 def animal(pet_id: int, **fields: Any) -> dict[str, Any]:
@@ -167,6 +172,24 @@ def test_relation_of_a_parameter_fits_the_effect_and_the_field(operation: Operat
             assert says.sets is operation.does.keeps, "sets is for creates and changes, a filter for others"
             assert not says.is_ordered or kind(field).order is not None
             assert not says.filters or says.of_items is (kind(field).name == "array")
+
+
+# The words of a sentence that say the order of a filter.
+ORDERS: Final = {
+    "after": {"after", "later", "above", "more", "over", "higher", "larger", "greater", "newer", "longer"},
+    "before": {"before", "earlier", "below", "less", "under", "lower", "smaller", "fewer", "shorter"},
+}
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [parameter for row in OPERATIONS.values() for parameter in row.filters],
+    ids=lambda parameter: parameter.name,
+)
+def test_sentence_of_a_filter_says_its_relation(parameter: Parameter) -> None:
+    words = {*re.findall(r"\w+", parameter.sentence.text.lower().rpartition(";")[2])}
+    said = {relation for relation, names in ORDERS.items() if words & names}
+    assert said == ORDERS.keys() & {parameter.relation}, f"end the sentence with the relation, in words of {ORDERS}"
 
 
 @pytest.mark.parametrize("name", [name for name, member in MEMBERS.items() if not member.is_assigned])
@@ -278,18 +301,24 @@ def test_fields_that_the_body_leaves_out_are_absent_only_after_a_create_or_a_rep
 
 
 @each
-def test_field_stays_if_the_optional_parameter_that_sets_it_is_left_out(client: Client, operation: Operation) -> None:
+def test_optional_parameter_that_sets_a_field_may_be_left_out(client: Client, operation: Operation) -> None:
+    """Without it, the field has the default of the parameter; or else it stays, or is absent from a new animal."""
     required = schema(operation.parameters_schema).get("required", ())
     for parameter in operation.setting:
         if parameter.name in required:
             continue
-        client.petstore.seed_many([animal(1), animal(2)])
+        default = parameters(operation)[parameter.name].get("default")
+        former = another(default, rules_of(parameter.sets))
+        client.petstore.reset()
+        client.petstore.seed_many([animal(1), animal(2, **{parameter.sets: former})])
         assert send(client, operation, checked=True, **{parameter.name: ()}).status == operation.success
         changed: Any = client.petstore.pets[-1]
-        if operation.does.adds or operation.does.replaces:
+        if default is not None:
+            assert changed[parameter.sets] == default
+        elif operation.does.adds or operation.does.replaces:
             assert parameter.sets not in changed
         else:
-            assert changed[parameter.sets] == FIELDS[parameter.sets].samples[0]
+            assert changed[parameter.sets] == former
 
 
 def wrong_requests(operation: Operation) -> Iterator[tuple[object, dict[str, Any]]]:

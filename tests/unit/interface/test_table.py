@@ -32,7 +32,7 @@ from tests.clients.correct import HttpClientPets, LibraryPets
 # What a method may do (RFC 9110 §9.3).
 EFFECTS = {
     "GET": {"lists", "reads"},
-    "POST": {"creates"},
+    "POST": {"creates", "changes", "removes"},
     "PUT": {"changes", "replaces"},
     "PATCH": {"changes"},
     "DELETE": {"removes"},
