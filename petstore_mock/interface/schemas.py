@@ -20,6 +20,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import refuse
 from petstore_mock.common.suggesting import nearest
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.kinds import KINDS, kind_of, quick, require_known
@@ -119,6 +120,8 @@ def _part(name: str, pointer: str) -> Json:
     """Return the part of a schema that a JSON pointer names (RFC 6901); the whole schema without a pointer."""
     part: Json = document(name)
     for step in filter(None, pointer.split("/")):
+        if step not in part:
+            refuse(f"expected {pointer} in schemas/{name}.json, because another schema names it; got no {step}")
         part = part[step]
     return part
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.kinds import Schema
 
+    Simple = Callable[[Schema], list[Json]]
     Strategies = dict[str, SearchStrategy[Json]]  # by the name of a member or an argument
 
 # Small integers, the bounds of 32 and 64 bits, and the bounds of the integers that a float holds exactly.
@@ -77,7 +78,7 @@ _LENGTHS: Final = (1, 1, 2, 20, 300)
 _OF_EACH_TYPE: Final[st.SearchStrategy[Json]] = st.sampled_from([None, True, 1, 1.5, "1", [], {}])
 
 
-def _always(*values: Json) -> Callable[[Schema], list[Json]]:
+def _always(*values: Json) -> Simple:
     return lambda _: list(values)
 
 
@@ -91,9 +92,9 @@ class _Drawn:
         near: returns wrong texts that resemble right values, beside those of the kind.
     """
 
-    simple: Callable[[Schema], list[Json]]
+    simple: Simple
     others: Callable[[Schema], SearchStrategy[Json]] | None = None
-    near: Callable[[Schema], list[Json]] = lambda _: []
+    near: Simple = lambda _: []
 
 
 def _of_kind(schema: Schema) -> list[Json]:

@@ -85,6 +85,7 @@ def run_tests(folder: Path, *arguments: str, counts: bool = True) -> None:
             '"PUT",\n        path="/pets/{petId}/home"',
             "one row",
         ),
+        ("schemas/NewPet.json", '"status": {', '"state": {', "expected /properties/status in schemas/NewPet.json"),
         ("interface/table.py", 'gap="invalid_birthday"', 'gap="invalid_day"', "invalid_birthday, invalid_day in one"),
         ("interface/table.py", 'gap="invalid_birthday",', "", "got invalid_birthday in one"),
         ("interface/table.py", 'null="null_additions"', 'null="null_things"', "got null_things in one"),
