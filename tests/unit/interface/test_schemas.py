@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from petstore_mock.interface.kinds import LIMITS
 from petstore_mock.interface.schemas import document, is_valid, names, schema, violations
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.interface.violations import MOST_VIOLATIONS
@@ -50,6 +51,16 @@ def test_invalid_values_break_their_rules(case: data_cases.Case) -> None:
     found = violations(schema(case.schema), case.value, "body")
     assert {(one.path, one.rule) for one in found} == case.broken_at("body")
     assert not is_valid(case.schema)(case.value)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if "properties" in document(name)])
+def test_each_rule_of_a_property_has_a_value_that_breaks_it(name: str) -> None:
+    """Without such a value, a wrong bound or type of the schema would stay unnoticed."""
+    broken = {rule for case in data_cases.invalid(name) for rule in case.broken}
+    for one, rules in schema(name)["properties"].items():
+        # A value outside the enum shows the type as well.
+        keywords = rules.keys() & {"enum", *LIMITS} or rules.keys() & {"type"}
+        assert {(one, keyword) for keyword in keywords} <= broken
 
 
 @given(st.sampled_from(names()), OBJECTS | VALUES | st.lists(OBJECTS, max_size=2))

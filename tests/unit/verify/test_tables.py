@@ -45,6 +45,9 @@ def test_operations_on_the_page_have_the_path_the_parameters_and_the_statuses_of
         parameters = [cells for text in texts if len(cells := text.split("; ")) > 2]
         in_table = [cells[0] for cells in parameters]
         assert in_table == [one.name for one in row.parameters if one.name in in_table]
+        for cells in parameters:
+            default = schema(row.parameters_schema)["properties"][cells[0]].get("default", "none")
+            assert cells[3] == str(default), f"the default of {cells[0]}"
         for one in row.parameters:
             lines = [text for text in texts if text.startswith(f"{one.where.capitalize()} parameter")]
             assert one.name in in_table or any(one.name in line for line in lines), one.place
