@@ -25,6 +25,7 @@ class WrongBody(NamedTuple):
     end: str  # the end of the clause's id
     words: str  # the broken rule, and the mistake of the body
     text: str
+    member: str = ""  # the wrong member; empty if the body as a whole is wrong
 
 
 def short(name: str) -> str:
@@ -54,17 +55,18 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     for name in required:
         others = {**fields}
         del others[name]
-        yield WrongBody(f"{short(name)}-required", f"{name} is required: a body without it", as_text(others))
+        yield WrongBody(f"{short(name)}-required", f"{name} is required: a body without it", as_text(others), name)
     if len(required) > 1:
         words = f"{' and '.join(required)} are required: an empty object"
         number = "both" if len(required) == 2 else "all"
-        yield WrongBody(f"{number}-required", words, "{}")
+        yield WrongBody(f"{number}-required", words, "{}", required[0])
     # With its label, a body shows whether the service kept it although it refused it.
     labelled = {name: plain_text(name) for name in properties(body) if MEMBERS[name].is_label}
     for name in properties(body):
         yield from _wrong_values(body, name, {**labelled, **fields})
     yield WrongBody("body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]")
     yield WrongBody("body-json", "The request body is JSON: a truncated body", as_text(fields)[:-1])
+    yield WrongBody("body-end", "The request body is JSON: a body with text behind it", f"{as_text(fields)}x")
     yield WrongBody("body-required", "The request body is required: an empty body", "")
 
 
@@ -90,4 +92,4 @@ def _wrong_values(body: str, name: str, fields: Mapping[str, str]) -> Iterator[W
         # The interface does not say whether null means that an optional field is absent.
         if end != "null" or is_required:
             words = f"{name} is {phrase(rules)}: {text}"
-            yield WrongBody(f"{short(name)}-{end}", words, as_text({**fields, name: text}))
+            yield WrongBody(f"{short(name)}-{end}", words, as_text({**fields, name: text}), name)

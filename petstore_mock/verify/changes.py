@@ -76,8 +76,6 @@ def values_of(turn: Turn) -> JsonObject:
     return read_values(turn.operation, {**turn.path, **turn.given})
 
 
-_MOST_DIGITS: Final = 25
-
 # Whole responses
 
 EMPTY: Final = becomes(document=[])
@@ -242,20 +240,11 @@ def has_both(first: Parameter, second: Parameter) -> Callable[[Turn], bool]:
     return lambda turn: {first.name, second.name} <= turn.given.keys()
 
 
-def is_huge(parameter: Parameter) -> Callable[[Turn], bool]:
-    """Return whether a parameter has more digits than any integer type."""
-    return lambda turn: len(turn.path.get(parameter.name) or turn.given.get(parameter.name, "")) > _MOST_DIGITS
-
-
 def select_after_limit(turn: Turn) -> None:
     """Take the first animals of the store, as many as the request allows, and select from these."""
     filters = wanted(turn.operation, values_of(turn))
     page_of(turn, turn.animals.documents())
     turn.document = [pet for pet in turn.document if matches(pet, filters)]
-
-
-def is_between(parameter: Parameter, least: int, most: int) -> Callable[[Turn], bool]:
-    return lambda turn: read_integer(turn.given.get(parameter.name, "")) in range(least + 1, most)
 
 
 def ignore(parameter: Parameter) -> Change:

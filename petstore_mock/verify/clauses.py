@@ -16,7 +16,7 @@ from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify.evidence import GAP_PROBES
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
 from petstore_mock.verify.row import CREATES_WITH_BODY, SHOWING, Result, sections, success_clause
-from petstore_mock.verify.rows import animals, bodies, effects, fields, keys, lists, messages
+from petstore_mock.verify.rows import animals, bodies, effects, failures, fields, keys, lists, messages
 from petstore_mock.verify.rows.checks import failing_value
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.verify.seen import History, Seen
 
 
-_SUBJECTS: Final = (messages, fields, lists, animals, effects, bodies, keys)
+_SUBJECTS: Final = (messages, fields, lists, animals, effects, bodies, failures, keys)
 CLAUSES: Final = sections(chain.from_iterable(subject.rows() for subject in _SUBJECTS))
 
 
@@ -60,7 +60,7 @@ def read_backs(operation: Operation) -> list[list[Probe]]:
 # Their responses show whether the service still responds and accepts the key.
 CONTROLS: Final = tuple(request(operation, "1", phase=Phase.LISTS) for operation in SHOWING)
 # About as many requests as a run needs, with those that follow a create or repeat a request.
-ENOUGH_REQUESTS: Final = 100 * ceil(1.5 * len(PROBES) / 100)
+ENOUGH_REQUESTS: Final = 100 * ceil(1.4 * len(PROBES) / 100)
 
 
 def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
@@ -72,7 +72,7 @@ def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
     if seen.has_failed and not history.fails_again(seen):
         return
     # The interface does not show how a service treats other media types.
-    if seen.probe.media_type != "application/json" and seen.probe.has_key:
+    if seen.is_of_other_type and not seen.has_failed:
         return
     for row in CLAUSES:
         if row.is_shown_by(seen.probe):
@@ -89,7 +89,7 @@ def _of_failure(seen: Seen, failure: FailedError, history: History) -> Iterator[
     blamed = failing_value(seen, history) or blamed
     if failure.kind == "frame":
         blamed = "1-http"
-    yield blamed, Result(holds=False, expected="a whole response")
+    yield blamed, Result(holds=False, expected="a whole response", cause=f"{seen.operation.name}: {failure.kind}")
 
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:

@@ -334,16 +334,11 @@ def _is_list(seen: Seen) -> bool:
 
 
 def _fill(seen: Seen, history: History) -> Choice:
-    limit = seen.limit
-    if limit is None or not _is_list(seen):
+    if not _is_list(seen) or not seen.probe.is_valid:
         return None
-    if not seen.probe.is_valid:
-        return None
-    if seen.count == limit > 1:
+    if seen.count == seen.limit and seen.count > 1:
         return "full"
-    if seen.count >= min(limit, len(history.standing(seen))):
-        return None
-    return "short" if seen.count else ""
+    return "short" if history.is_short(seen) else None
 
 
 def _order(seen: Seen, history: History) -> Choice:
@@ -537,9 +532,9 @@ def _list_probe(query: str, gap: str) -> tuple[Probe, ...]:
     return (replace(probe, target=f"{probe.target}?{query}"),)
 
 
-def _create_probe(gap: str, texts: Mapping[str, str], media_type: str = "application/json") -> Iterator[Probe]:
+def _create_probe(gap: str, texts: Mapping[str, str], **attributes: Any) -> Iterator[Probe]:
     for operation in CREATES_WITH_BODY[:1]:
-        yield sends(operation, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap, media_type=media_type)
+        yield sends(operation, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap, **attributes)
 
 
 def _with_fraction() -> Iterator[Probe]:
@@ -557,14 +552,9 @@ _OF_FIELDS_AND_PARAMETERS: Final = {
 }
 
 
-def _of_request(
-    gap: str, read: Callable[[Gap, Seen, History], str | None], *probes: Probe, needs: str = ""
-) -> Evidence:
+def _of_request(gap: str, read: Callable[[Gap, Seen, History], Choice], *probes: Probe, **attributes: Any) -> Evidence:
     """Return the row of a gap that the responses to its probes show."""
-    row = Evidence(gap=gap, read=partial(read, GAPS[gap]), of_probes=True, probes=probes)
-    if needs:
-        return replace(row, needs=needs)
-    return row
+    return Evidence(gap=gap, read=partial(read, GAPS[gap]), of_probes=True, probes=probes, **attributes)
 
 
 _ROWS: Final = (
@@ -580,7 +570,7 @@ _ROWS: Final = (
     _of_request(
         "unknown_body_field", _by_refusal, *_create_probe("unknown_body_field", {_UNKNOWN_FIELD: "1"}), needs=_CREATED
     ),
-    _of_request("media_type", _by_status, *_create_probe("media_type", {}, "text/plain"), needs=_CREATED),
+    _of_request("media_type", _by_status, *_create_probe("media_type", {}, media_type="text/plain"), needs=_CREATED),
     Evidence(
         gap="list_order",
         read=_order,

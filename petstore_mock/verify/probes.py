@@ -94,6 +94,7 @@ class Phase(IntEnum):
     CHANGES = auto()
     ODD_CHANGES = auto()  # after the plain ones: a 404 for an odd change must not make the animal look absent
     REMOVES = auto()
+    LAST_KEYS = auto()  # Jetty may take a key for a former one on the same connection that differs only in case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -291,9 +291,9 @@ class Run:
         if self.stopped:
             yield self.stopped
         yield from self._limits_reached(probe.operation)
-        silent = [seen for seen in self.seen if seen.is_silent]
-        if [seen.operation for seen in silent].count(probe.operation) >= _FEW:
-            yield f"{probe.operation.name} timed out {_FEW} times"
+        last = [seen.is_silent for seen in self.seen if seen.operation is probe.operation][-_FEW:]
+        if last == [True] * _FEW:
+            yield f"{probe.operation.name} timed out {_FEW} times in a row"
         if self._fails_often(probe):
             yield f"{_FEW} requests like it got a 5xx"
         if self._end_at <= max(self._next, monotonic()):

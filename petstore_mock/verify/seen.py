@@ -78,6 +78,16 @@ def _read(body: bytes) -> tuple[bytes, Any]:
     return b"" if document is NO_JSON else body[: start.start()], document
 
 
+def _beyond_utf8(body: bytes) -> str:
+    """Return the surroundings of the first bytes that are no UTF-8, or an empty text."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        start = max(error.start - 10, 0)
+        return body[start : error.end].decode("utf-8", "backslashreplace")
+    return ""
+
+
 def _members(body: bytes) -> Mapping[str, Any]:
     """Return the members of a JSON object; empty for another body."""
     # 1.0 is no integer here: whether a service reads it as one is a gap.
@@ -187,6 +197,7 @@ class Seen:
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
         body = exchange.response_body if digit else b""
         self.prefix, self.document = _read(body)
+        self.beyond_utf8 = _beyond_utf8(body)
         # Some services respond to wrong requests with a success whose body is an error.
         self.is_disguised = digit == 2 and not probe.is_valid and _is_error(self.document)
         self.is_success = digit == 2 and not self.is_disguised
@@ -242,6 +253,18 @@ class Seen:
         """The text that identifies the animal of the request; empty if the path has none."""
         identifier = self.operation.identifier
         return "" if identifier is None else self.text(identifier)
+
+    @property
+    def is_of_other_type(self) -> bool:
+        """Whether the key is right, and the media type of the body is another than that of the interface."""
+        return self.probe.has_key and self.probe.media_type != "application/json"
+
+    @property
+    def shows_another(self) -> bool:
+        """Whether a success shows an animal with another id than the request."""
+        if not self.is_success or not self.operation.shows_one or not self.pet_id:
+            return False
+        return is_object(self.document) and str(self.document.get("id", self.pet_id)) != self.pet_id
 
     @property
     def target_id(self) -> int | None:
@@ -504,6 +527,16 @@ class History:
         """Whether the service accepted a plain animal, or no probe sent one."""
         return accepts_plain(self.exchanges)
 
+    @cached_property
+    def wrongly_made(self) -> dict[str, str]:
+        """The clauses of accepted wrong bodies, by the ids of the animals with these bodies."""
+        return {str(one.target_id): one.probe.shows for one in self.created if one.probe.expected.status}
+
+    @cached_property
+    def is_utf8(self) -> bool:
+        """Whether every body is UTF-8. Otherwise texts differ for this reason."""
+        return not any(seen.beyond_utf8 for seen in self.exchanges)
+
     def echoes_plain(self, name: str) -> bool:
         """Whether the responses to plain creates have the sent value of a field."""
         for seen in self.created:
@@ -575,10 +608,10 @@ class History:
 
     @cached_property
     def has_short_pages(self) -> bool:
-        """Whether a page is shorter than its limit, although more animals match (gap page_fill)."""
-        return any(map(self._is_short, self.lists))
+        return any(map(self.is_short, self.lists))
 
-    def _is_short(self, seen: Seen) -> bool:
+    def is_short(self, seen: Seen) -> bool:
+        """Whether a page is shorter than its limit, although more animals match (gap page_fill)."""
         if seen.limit is None or not seen.probe.is_valid:
             return False
         created = {one.target_id for one in self.created}

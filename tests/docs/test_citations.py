@@ -28,7 +28,7 @@ _MEANT = {
     "Pet.json does not allow a field (§2)": ["Pet has all fields"],
     # the clause or the gap of a row
     "page_fill\n\n§4.1\n\nfull, short": ["limit; integer"],
-    "4.1-status-finds\n\nA list shows existing animals (by the meaning of §4.1)": ["status; PetStatus"],
+    "4.1-list-finds\n\nA list shows existing animals (by the meaning of §4.1)": ["status; PetStatus"],
     "connection\n\n§1\n\nkept, closed_after_answer": ["The service is an HTTP API"],
     # an inference, and a citation of a whole section
     "by the meaning of\n§4.2, a second createPet may add a second animal": ["201: body is"],

@@ -614,7 +614,7 @@ REPORTED: dict[str, tuple[str, Change, str]] = {
         "https://github.com/vantage6/vantage6/issues/206",
     ),
     "a filtered page is filled with others": (
-        "4.1-limit-and-status",
+        "4.1-status-filter",
         fill_up_the_page,
         "https://github.com/django-tastypie/django-tastypie/issues/174",
     ),
@@ -650,12 +650,12 @@ REPORTED: dict[str, tuple[str, Change, str]] = {
         "https://github.com/EHRI/ehri-frontend/issues/515",
     ),
     "the limit comes before the filter": (
-        "4.1-limit-and-status",
+        "4.1-list-finds",
         filter_after_limit,
         "https://github.com/get-convex/convex-helpers/issues/381",
     ),
     "an id beyond int32 is 500": (
-        "4.3-pet-integers",
+        "4.3-get-never-fails",
         fail_beyond_int32,
         "https://github.com/openaq/openaq-api/issues/390",
     ),

@@ -46,7 +46,7 @@ def test_service_that_validates_before_it_looks_at_the_key_is_found() -> None:
     """Report: https://github.com/TheCacophonyProject/cacophony-api/issues/128"""
     with changed(nothing, refuses=validate_first) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
-    assert broken(verdict).keys() == {"5-key-first-create"}
+    assert broken(verdict).keys() == {"5-missing-key-create"}
 
 
 @pytest.mark.parametrize(
@@ -237,12 +237,12 @@ def test_operations_that_look_at_no_key_are_one_finding(operations: set[str], cl
 
 
 WRONG_WITHOUT_KEY = {
-    "limit=0": "5-key-first-list",
-    "status=no-such-value": "5-key-first-list",
-    "no-such-value": "5-key-first-get",
-    "absent": "5-key-first-get",
-    "no body": "5-key-first-create",
-    "no JSON": "5-key-first-create",
+    "limit=0": "5-missing-key",
+    "status=no-such-value": "5-missing-key",
+    "no-such-value": "5-missing-key-get",
+    "absent": "5-missing-key-get",
+    "no body": "5-missing-key-create",
+    "no JSON": "5-missing-key-create",
 }
 
 

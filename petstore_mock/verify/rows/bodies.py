@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from itertools import groupby
-from json import dumps, loads
+from json import JSONDecoder, dumps
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.interface.bodies import plain, short, wrong_bodies
@@ -49,12 +48,26 @@ def rows() -> Rows:
 
 def _of_wrong_body(operation: Operation, wrong: WrongBody) -> Clause:
     about = About(operation, end=wrong.end, wrong=wrong.words)
-    row = about.says("{section}-{end}", "{wrong} gets 400", is_refused)
+    row = about.says("{section}-{end}", "{wrong} gets 400", partial(_is_refused, wrong.member))
     phase = Phase.WRONG_CREATES if operation.does.adds else Phase.WRONG_CHANGES
     row.send(request(operation, "{made}", phase=phase, expected=REFUSED, body=wrong.text))
     accept = partial(_accept, str(operation.body), _with_samples(wrong.text))
     row.mutant("{lead}{end}-passes", "{operation} accepts a wrong body ({wrong})", accept, OF_REQUESTS)
     return row
+
+
+def _is_refused(member: str, seen: Seen, history: History) -> Results:
+    """Check that the service refuses a wrong body. A service that does not check a member is one finding."""
+    for result in is_refused(seen, history):
+        cause = _unchecked(member, seen, history) if seen.is_success else result.cause
+        yield result._replace(cause=cause)
+
+
+def _unchecked(member: str, seen: Seen, history: History) -> str:
+    """Return the cause of an accepted wrong body: the service does not check the member, or no body at all."""
+    tried = [one for one in history.of(seen.operation) if one.probe.expected is REFUSED and one.sent]
+    checks_none = all(one.is_success for one in tried)
+    return f"{seen.operation.name} checks no {'body' if checks_none else member}"
 
 
 def _with_samples(text: str) -> bytes:
@@ -83,20 +96,21 @@ def _mistakes(body: bytes, kind: str) -> object:
     try:
         value, _ = decode_json(body)
     except MalformedJsonError:
-        return "not JSON" if body else "no body", _has_json_syntax(body)
+        return "not JSON" if body else "no body", _is_whole_json(body)
     mistakes: set[object] = set()
     for one in violations(schema(kind), value, "body"):
         mistakes.add((one.path, one.rule, _form(one.value, one.rule)))
     return mistakes
 
 
-def _has_json_syntax(body: bytes) -> bool:
-    """Whether only our stricter rules refuse a body, such as those for half a surrogate pair."""
+def _is_whole_json(body: bytes) -> bool | None:
+    """Whether only our stricter rules refuse a body, and not text behind its JSON. None if no JSON stands first."""
+    text = body.decode("utf-8", "replace").strip()
     try:
-        loads(body)
+        _, end = JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None
+    return end == len(text)
 
 
 def _form(value: object, rule: str) -> object:
@@ -132,7 +146,9 @@ def _of_values(operation: Operation, body: str, names: Iterable[str]) -> Rows:
         others = dict(samples)
         own = others.pop(name, None)
         for edge in _edges(rules[name]):
-            row = _of_edge(about, name, edge, mutant)
+            accepts, more = partial(_accepts, (name, edge.text)), {"end": edge.end, "value": edge.words}
+            row = about.says("{start}-{end}", "{name}: {value} is allowed", accepts, **more)
+            row.mistake(f"{mutant}-refused", "refuses the {name} {value}", _refuse_sent(name, edge.text))
             row.send(send({**others, name: edge.text}))
             yield row
         if own is None:
@@ -153,13 +169,6 @@ def _start(operation: Operation, name: str) -> str:
     """Return the start of the ids of clauses about a member. Fields stand in the section of animals."""
     first = f"2-{lead(operation)}" if name in FIELDS else f"{operation.section}-"
     return f"{first}{short(name)}"
-
-
-def _of_edge(about: About, name: str, edge: Edge, mutant: str) -> Clause:
-    accepts = partial(_accepts, (name, edge.text))
-    row = about.says("{start}-{end}", "{name}: {value} is allowed", accepts, end=edge.end, value=edge.words)
-    row.mistake(f"{mutant}-refused", "refuses the {name} {value}", _refuse_sent(name, edge.text))
-    return row
 
 
 def _edges(rules: Mapping[str, Any]) -> list[Edge]:
@@ -197,18 +206,9 @@ def _text(members: Mapping[str, Any], name: str) -> str:
 
 
 def _reasons(seen: Seen, history: History) -> set[Choice]:
-    """Return the choices of a refused request that explain most refusals, and that no accepted one has."""
-    refused: Counter[Choice] = Counter()
-    candidates = _choices(seen)
-    for one in history.of(seen.operation):
-        if not one.probe.is_valid:
-            continue
-        if one.is_success:
-            candidates -= _choices(one)
-        elif is_refused_value(one):
-            refused.update(_choices(one))
-    most = max((refused[choice] for choice in candidates), default=0)
-    return {choice for choice in candidates if refused[choice] == most}
+    """Return the choices of a refused request that no accepted one has."""
+    accepted = [one for one in history.of(seen.operation) if one.probe.is_valid and one.is_success]
+    return _choices(seen).difference(*map(_choices, accepted))
 
 
 def _refuse_sent(name: str, text: str) -> Change:

@@ -30,9 +30,11 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
         return by_value
     if seen.is_disguised:
         return f"errors with {seen.status}"
-    # Each accepted wrong body is a mistake of its own, but all absent animals are alike.
-    is_accepted_body = seen.is_success and wanted != ABSENT.status
-    if wanted and not is_accepted_body:
+    if seen.shows_another:
+        return "another animal"
+    # Accepted keys and bodies have causes of their own, but all absent animals are alike.
+    is_accepted = seen.is_success and wanted != ABSENT.status
+    if wanted and not is_accepted:
         return f"{seen.status} for {wanted}"
     return ""
 
@@ -94,15 +96,6 @@ def _has_other_reason(seen: Seen, history: History) -> bool:
         return True
     # An operation that refuses every request shows nothing about wrong ones.
     return seen.status != seen.probe.expected.status and seen.status in history.unserved(seen.operation)
-
-
-def never_fails(seen: Seen, history: History) -> Results:
-    cause = f"{seen.operation.name} fails"
-    for other in history.of(seen.operation):
-        # A service that fails for each absent animal is one finding.
-        if other.status == seen.status and other.probe.expected.status == ABSENT.status:
-            cause = f"{seen.status} for {ABSENT.status}"
-    yield Result(not seen.has_failed, "a status below 500", cause_of(seen, history) or cause)
 
 
 def cache_of(seen: Seen) -> str:

@@ -23,6 +23,7 @@ from petstore_mock.verify.row import (
     WHOLE_LISTS,
     About,
     Result,
+    success_clause,
 )
 from petstore_mock.verify.rows.checks import cache_of
 from petstore_mock.verify.seen import has_sent, is_pet, is_same_value
@@ -149,7 +150,9 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
         # One animal is enough, because the others may appear later.
         is_shown = not history.listed.isdisjoint(looked)
         shown_ids = ", ".join(map(str, looked))
-        yield Result(is_shown, f"the created animals {shown_ids} as well; no list shows any of them{cache_of(seen)}")
+        words = f"the created animals {shown_ids} as well; no list shows any of them{cache_of(seen)}"
+        # If lists have other ids than reads, no listed animal can be read.
+        yield Result(is_shown, words, "".join(map(success_clause, READS_BY_ID[:1])))
 
 
 def _has_no_refused(operation: Operation, what: str, seen: Seen, history: History) -> Results:

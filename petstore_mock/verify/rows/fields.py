@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import partial
 from itertools import starmap
-from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 from unicodedata import normalize
 
@@ -17,7 +16,18 @@ from petstore_mock.interface.table import ANIMAL, FIELDS
 from petstore_mock.interface.violations import describe
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import OPEN, REFUSED, REQUIRED, Phase, enums_of, request, sends
-from petstore_mock.verify.row import CHANGES, CREATES, LISTS, OF_REQUESTS, READS, SHOWS, SHOWS_ONE, About, Result
+from petstore_mock.verify.row import (
+    CHANGES,
+    CREATES,
+    CREATES_WITH_BODY,
+    LISTS,
+    OF_REQUESTS,
+    READS,
+    SHOWS,
+    SHOWS_ONE,
+    About,
+    Result,
+)
 from petstore_mock.verify.rows.checks import (
     cache_of,
     failing_value,
@@ -84,9 +94,11 @@ def _of_form(name: str) -> Clause:
     return row
 
 
-def _has_form(name: str, seen: Seen, _history: History) -> Results:
+def _has_form(name: str, seen: Seen, history: History) -> Results:
     for item in seen.objects:
-        yield from of_member(ANIMAL, name, item)
+        made_by = history.wrongly_made.get(str(item.get("id")))
+        for result in of_member(ANIMAL, name, item):
+            yield result._replace(cause=made_by or result.cause)
 
 
 def _may_show(operation: Operation, name: str) -> bool:
@@ -111,6 +123,7 @@ def _of_identity() -> Rows:
     yield row
     words = "{name}: unique identifier, assigned by the service on creation"
     row = About(CREATES, identity).every("2-{name}-assigned", words, _has_new_id)
+    row.send(*[sends(one, {identity: "{absent}"}, phase=Phase.ODD_CREATES, expected=OPEN) for one in CREATES_WITH_BODY])
     row.mistake("id-taken", "returns the id of another animal", changes.take_other_id)
     yield row
 
@@ -124,6 +137,7 @@ def _has_new_id(seen: Seen, history: History) -> Results:
     for pet in seen.pets:
         is_known = history.is_known(pet["id"], seen.number)
         yield Result(not is_known, f"a new id; another animal has {pet['id']}")
+        yield Result(pet["id"] != seen.sent.get("id"), f"another id than {pet['id']}, which the client chose")
 
 
 # Fields that the client has sent
@@ -176,8 +190,8 @@ def _odd_creates(name: str) -> Iterator[Probe]:
 
 def _has_sent(name: str, seen: Seen, history: History, *, is_beyond: bool) -> Results:
     """Check that a response has the sent value of a field; ``is_beyond`` selects values that often change."""
-    value = seen.sent.get(name)
-    if value is None:
+    value = seen.sets.get(name)
+    if value is None or not seen.has_right_texts:
         return
     if seen.probe.expected.status != 0:
         return
@@ -188,23 +202,31 @@ def _has_sent(name: str, seen: Seen, history: History, *, is_beyond: bool) -> Re
     if is_beyond and failing_value(seen, history) == unusual_clause(name):
         yield Result(holds=False, expected=f"400, or {name} to be {describe(value)}")
     elif seen.pets and is_pet(seen.document):
-        yield from _same_as_sent(name, seen.pets[0], value)
+        yield from _same_as_sent(name, seen.pets[0], value, history)
 
 
-def _same_as_sent(name: str, pet: Pet, value: object, context: str = "", cause: str = "") -> Results:
+def _same_as_sent(
+    name: str, pet: Pet, value: object, history: History, *, context: str = "", cause: str = ""
+) -> Results:
     """Compare a field with the value that it should have. The report says in which way a service changed a text."""
     came = pet.get(name)
     words = ", ".join([f"{name} to be {describe(value)}{context}", *_ways(value, came)[:1]])
     is_other = name in pet and not isinstance(came, str)
+    if not history.is_utf8:
+        cause = "1-json-body"
     if is_other and isinstance(value, str):
-        cause = other_type(ANIMAL, name)
+        cause = other_type(ANIMAL, properties(ANIMAL)[name], came)
     yield Result(is_same_value(name, came, value), words, cause or f"{name} differs")
 
 
 def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
     """Return the row about a field whose value is that of a parameter, or its default."""
     about = About(operation, parameter.name, field=parameter.sets)
-    row = about.every("{section}-{short}-set", "{name}: the animal has this {field}", partial(_has_set, parameter))
+    row = about.every(
+        "{section}-{short}-set",
+        "{name}: the animal has this {field}",
+        partial(_has_sent, parameter.sets, is_beyond=False),
+    )
     if parameter.name not in required_arguments(operation):
         phase = Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES
         row.send(request(operation, "{made}", without=parameter, phase=phase))
@@ -214,16 +236,6 @@ def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
         kept = changes.of_left_out(parameter.sets, is_kept=True)
         row.mistake("{short}-default-ignored", "keeps {field} if the request has no {name}", kept)
     return row
-
-
-def _has_set(parameter: Parameter, seen: Seen, _history: History) -> Results:
-    name = parameter.sets
-    if name not in seen.sets or not seen.probe.is_valid:
-        return
-    if seen.pets and is_pet(seen.document):
-        value = seen.sets[name]
-        is_same = is_same_value(name, seen.pets[0].get(name), value)
-        yield Result(is_same, f"{name} to be {dumps(value)}", f"{name} differs")
 
 
 def _of_wrong_text(operation: Operation, parameter: Parameter, end: str, text: str) -> Clause:
@@ -265,7 +277,7 @@ def _keeps_exactly(name: str, seen: Seen, history: History) -> Results:
     elif seen.status == 400:
         yield Result(holds=True)
     elif seen.pets and history.echoes_plain(name):
-        yield from _same_as_sent(name, seen.pets[0], value, cause=_cause_of_change(name, seen, history))
+        yield from _same_as_sent(name, seen.pets[0], value, history, cause=_cause_of_change(name, seen, history))
 
 
 def _cause_of_change(name: str, seen: Seen, history: History) -> str:
@@ -333,7 +345,7 @@ def _is_same(seen: Seen, history: History) -> Results:
         before, after = _others(seen, history, pet["id"])
         # If they differ, another client may have changed the animal.
         if is_pet(before) and is_pet(after) and known_part(before) == known_part(after):
-            yield from _compared(pet, before, cache_of(seen))
+            yield from _compared(pet, before, seen, history)
 
 
 def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet | None]:
@@ -349,10 +361,10 @@ def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet 
     return other, other
 
 
-def _compared(pet: Pet, other: Pet, cache: str) -> Results:
-    context = f" for the id {pet['id']}, as in other responses{cache}"
+def _compared(pet: Pet, other: Pet, seen: Seen, history: History) -> Results:
+    context = f" for the id {pet['id']}, as in other responses{cache_of(seen)}"
     for name in properties(ANIMAL):
-        yield from _same_as_sent(name, pet, other.get(name), context)
+        yield from _same_as_sent(name, pet, other.get(name), history, context=context)
 
 
 # How services change texts: in the words of a report, with a function that makes the two texts equal
@@ -374,6 +386,13 @@ def _number_in(text: str) -> str:
         return text
 
 
+def _undone_latin_1(text: str) -> str:
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except ValueError:
+        return text
+
+
 def _only_ascii(text: str) -> str:
     return "".join(letter for letter in text if letter.isascii() and letter != "?")
 
@@ -383,6 +402,8 @@ _WAYS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("without normalization", partial(normalize, "NFKC")),
     ("with the same blanks", _with_one_blank),
     ("with the same letters", _only_ascii),
+    ("with the same backslashes", partial(re.sub, r"\\", "")),
+    ("read as UTF-8", _undone_latin_1),
     ("not read as a number", _number_in),
     ("not read as a date", _date_in),
 )

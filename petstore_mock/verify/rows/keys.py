@@ -39,10 +39,6 @@ def rows() -> Rows:
         yield from _of_operation(operation)
     yield _of_scheme()
     yield _of_exact_key()
-    for operation in EVERY:
-        probes = [*_wrong_requests(operation)]
-        if probes:
-            yield _of_two_mistakes(operation, probes)
 
 
 def _without_access(operation: Operation, key: str, pet_id: str = "") -> Probe:
@@ -55,13 +51,20 @@ def _of_operation(operation: Operation) -> Rows:
     is_first_list = operation is LISTS[0]
     suffix = "" if is_first_list else f"-{prefix(operation)}"
     about = About(operation, suffix=suffix)
-    row = about.says("5-missing-key{suffix}", "{operation} without a key gets 401", _is_kept_out)
+    row = about.says(
+        "5-missing-key{suffix}", "{operation} without a key gets 401, whatever else is wrong", _is_kept_out
+    )
     without = _without_access(operation, "")
     row.send(without)
     if is_first_list:
         # A URL must never hold the user's own key.
         row.send(replace(without, target=f"{without.target}?api_key={UNKNOWN_KEY}"))
     row.mistake("without-key", "accepts a missing key", changes.let_in("missing_key"), OF_REQUESTS)
+    wrong = [*_wrong_requests(operation)]
+    row.send(*wrong)
+    if wrong:
+        first = changes.refuse_if(changes.is_wrong)
+        row.mistake("validates-first", "refuses a wrong request before it looks at the key", first, (401,))
     yield row
     row = about.says("5-unknown-key{suffix}", "{operation} with an invalid key gets 401", _is_kept_out)
     row.send(_without_access(operation, _UNKNOWN))
@@ -124,8 +127,10 @@ def _of_scheme() -> Clause:
 
 
 def _of_exact_key() -> Clause:
-    row = About(EVERY).means("5-exact-key", "A key that is nearly right is invalid, and gets 401", _is_kept_out)
-    row.send(*[_without_access(LISTS[0], key) for key in _NEARLY])
+    row = About(EVERY, section=5).means(
+        "5-exact-key", "A key that is nearly right is invalid, and gets 401", _is_kept_out
+    )
+    row.send(*[replace(_without_access(LISTS[0], key), phase=Phase.LAST_KEYS) for key in _NEARLY])
     let_in = changes.let_in("unknown_key")
     in_any_case, by_start = changes.when(_differs_in_case, let_in), changes.when(_has_same_start, let_in)
     row.mutant("any-case-of-key", "the service ignores the case of keys", in_any_case, OF_REQUESTS)
@@ -148,15 +153,6 @@ def _has_same_start(turn: Turn) -> bool:
 
 
 # Requests that are wrong in two ways
-
-
-def _of_two_mistakes(operation: Operation, probes: list[Probe]) -> Clause:
-    words = "{operation} without a valid key gets 401, whatever else is wrong"
-    row = About(operation).means("5-key-first-{prefix}", words, _is_kept_out)
-    row.send(*probes)
-    first = changes.refuse_if(changes.is_wrong)
-    row.mistake("validates-first", "refuses a wrong request before it looks at the key", first, (401,))
-    return row
 
 
 def _wrong_requests(operation: Operation) -> Iterator[Probe]:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.schemas import parameters
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ELSEWHERE, KEYS_AND_LIMITS, OPEN, Phase, largest, limits_of, request
-from petstore_mock.verify.row import LISTS, OF_REQUESTS, SUCCESSES, About, Result
-from petstore_mock.verify.rows.checks import never_fails
+from petstore_mock.verify.row import LISTS, OF_REQUESTS, About, Result
 from petstore_mock.verify.seen import is_pet
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.table import Operation, Parameter
+    from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen, Wanted
 
@@ -31,32 +32,27 @@ _TOO_LONG: Final = "a list is too long"
 def rows() -> Rows:
     for operation in LISTS:
         if operation.limit is not None:
-            yield from _of_bounds(operation, operation.limit)
+            yield _of_values(operation, operation.limit)
             yield from _of_limit(operation, operation.limit)
         yield _of_finding(operation)
         for parameter in operation.filters:
             yield from _of_filter(operation, parameter)
-        yield from _of_pairs(operation)
 
 
 # The limit
 
 
-def _of_bounds(operation: Operation, limit: Parameter) -> Rows:
-    """Yield the rows about the values of a limit that a service accepts."""
+def _of_values(operation: Operation, limit: Parameter) -> Clause:
+    """Return the row about the values of a limit that a service accepts."""
     least, most, default = limits_of(operation)
     about = About(operation, limit.name, least=least, most=most)
+    row = about.says("{section}-{short}-accepted", "{name}: from {least} to {most}", is_accepted)
     page = request(operation, phase=Phase.LISTS)
+    row.send(*[page.with_parameter(limit, number) for number in (most, least, _FEW, default)])
     for end, bound in (("maximum", most), ("minimum", least)):
-        row = about.says("{section}-{short}-{end}", "{name}: {end} {bound}", is_accepted, end=end, bound=bound)
-        row.send(page.with_parameter(limit, bound))
-        row.mistake("{end}-refused", "refuses {name}={bound}", changes.refuse_if(changes.has(limit, bound)))
-        yield row
-    row = about.says("{section}-{short}-within", "{name}: from {least} to {most}", is_accepted)
-    row.send(page.with_parameter(limit, _FEW), page.with_parameter(limit, default))
-    between = changes.is_between(limit, least, most)
-    row.mistake("{short}-refused", "refuses each {name} between the bounds", changes.refuse_if(between))
-    yield row
+        refuse = changes.refuse_if(changes.has(limit, bound))
+        row.mistake(f"{end}-refused", f"refuses {{name}}={bound}", refuse)
+    return row
 
 
 def _of_limit(operation: Operation, limit: Parameter) -> Rows:
@@ -70,18 +66,15 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     )
     longer = changes.one_more(limit, least, most)
     row.mistake("{short}-and-one", "returns one animal too many", longer, OF_REQUESTS)
+    for other in _queries(operation):
+        without_limit = changes.when(changes.has_both(limit, other), changes.ignore(limit))
+        end = f"{{short}}-and-{short(other.name)}-unlimited"
+        row.mistake(end, f"ignores {{name}} if {other.name} is given", without_limit, OF_REQUESTS)
     yield row
     row = about.every("{section}-{short}-default", "{name}: default {default}", partial(at_most, is_given=False))
     row.needs = f"{default} animals"
     longest = changes.set_default(limit, str(most))
     row.mutant("{prefix}-default-{most}", "the default {name} is {most}", longest, OF_REQUESTS)
-    yield row
-    row = about.means("{section}-{short}-integers", "{name}: no integer makes the service fail", never_fails)
-    page = request(operation, phase=Phase.LIST_EDGES, expected=OPEN)
-    for number in ("", -1, 2**31, 2**63, "9" * 30):
-        row.send(page.with_parameter(limit, number))
-    huge = changes.refuse_if(changes.is_huge(limit), 500)
-    row.mistake("huge-{short}-fails", "returns 500 for a {name} of 30 digits", huge, (*SUCCESSES, 400))
     yield row
     bounded = partial(_is_bounded, limit.gap)
     row = about.means("{section}-{short}-bound", "A page has at most {most} animals for any {name}", bounded)
@@ -93,9 +86,9 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     yield row
 
 
-def is_accepted(seen: Seen, _history: History) -> Results:
+def is_accepted(seen: Seen, history: History) -> Results:
     """Check that the service accepts a value of a parameter."""
-    if seen.is_success or is_refused_value(seen):
+    if seen.is_success or (is_refused_value(seen) and _accepts_each(seen, history)):
         yield Result(seen.is_success, "the value to be accepted")
 
 
@@ -108,8 +101,7 @@ def _is_at_most(limit: Parameter, seen: Seen, history: History, *, is_given: boo
     most = seen.limit
     if most is None or seen.items is None:
         return
-    # Other rows are about a limit together with a filter.
-    if len(seen.chosen) > 1 or not seen.probe.is_valid:
+    if not seen.probe.is_valid:
         return
     if bool(seen.text(limit)) is not is_given:
         return
@@ -135,20 +127,25 @@ def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
 
 
 def _of_finding(operation: Operation) -> Clause:
-    row = About(operation).means("{section}-list-finds", "A list shows existing animals", _finds_any)
+    words = "A list shows existing animals that its filter selects"
+    row = About(operation).means("{section}-list-finds", words, _finds)
     row.operations = (operation,)
     row.send(*[largest(operation, phase=Phase.LAST_LISTS)] * 2)
     row.mistake("always-empty", "returns an empty list", changes.EMPTY)
+    limit = operation.limit
+    for parameter in _queries(operation):
+        name, word = parameter.name, _word(operation, parameter)
+        empty = changes.when(changes.has(parameter), changes.EMPTY)
+        row.mistake(f"{word}-finds-nothing", f"finds nothing for the {name} filter", empty)
+        if limit is not None:
+            after = changes.when(changes.has_both(limit, parameter), changes.select_after_limit)
+            end = f"{short(limit.name)}-and-{short(name)}-cut-first"
+            row.mistake(end, f"applies {name} after {limit.name}", after)
     return row
 
 
-def _finds_any(seen: Seen, history: History) -> Results:
-    if all(one.parameter.where == "path" for one in seen.filters):
-        yield from _finds(seen, history)
-
-
 def _finds(seen: Seen, history: History) -> Results:
-    """Check that a list is not empty although animals match its filters."""
+    """Check that a list is not empty although animals match its filters. A short page is no breach (gap page_fill)."""
     if seen.items is None or not seen.probe.is_valid:
         return
     there = history.standing(seen)
@@ -162,31 +159,32 @@ def _finds(seen: Seen, history: History) -> Results:
 
 def _of_filter(operation: Operation, parameter: Parameter) -> Rows:
     words = _selected(parameter)
-    # In names of mutants, the first filter of an operation has the plain word.
-    word = "filter" if parameter is operation.filters[0] else f"{short(parameter.name)}-filter"
-    about = About(operation, parameter.name, words=words, word=word)
+    about = About(operation, parameter.name, words=words, word=_word(operation, parameter))
     allowed = _allowed(operation, parameter)
     is_in_path = parameter.where == "path"
     plain = request(operation, phase=Phase.LISTS)
     row = about.every("{section}-{short}-filter", "{name}: returns only animals {words}", partial(_selects, parameter))
     if not allowed and not is_in_path:
         row.send(plain.with_parameter(parameter, _sample(parameter)))
-    _add_wrong_filters(row, parameter, allowed)
+    _add_wrong_filters(row, operation, parameter)
+    pairs = [] if is_in_path else [*_pairs(operation, parameter)]
+    if not allowed:
+        row.send(*pairs)
     yield row
-    row = about.means(
-        "{section}-{short}-finds", "{name}: a list shows existing animals {words}", partial(_finds_with, parameter)
-    )
-    row.operations = (operation,)
-    if not is_in_path:
-        _add_empty_filters(row, parameter, allowed)
-    yield row
-    for value in allowed:
-        row = about.says("{section}-{short}-{value}", "{name}={value} is allowed", is_accepted, value=value)
-        if not is_in_path:
-            row.send(plain.with_parameter(parameter, value))
-        is_sent = changes.has(parameter, value)
-        row.mistake("{value}-refused", "refuses {name}={value}", changes.refuse_if(is_sent))
+    if allowed:
+        row = about.says("{section}-{short}-accepted", "{name}: each value is allowed", is_accepted)
+        for value in allowed:
+            if not is_in_path:
+                row.send(plain.with_parameter(parameter, value))
+            refuse = changes.refuse_if(changes.has(parameter, value))
+            row.mistake(f"{value}-refused", f"refuses {{name}}={value}", refuse)
+        row.send(*pairs)
         yield row
+
+
+def _word(operation: Operation, parameter: Parameter) -> str:
+    """Return the parameter in names of mutants: the first filter of an operation has the plain word."""
+    return "filter" if parameter is operation.filters[0] else f"{short(parameter.name)}-filter"
 
 
 def _selected(parameter: Parameter) -> str:
@@ -204,15 +202,8 @@ def _sample(parameter: Parameter) -> str:
     return f"{{{kind}:{parameter.filters_by}}}"
 
 
-def _finds_with(parameter: Parameter, seen: Seen, history: History) -> Results:
-    if _is_alone(seen, parameter):
-        yield from _finds(seen, history)
-
-
 def _selects(parameter: Parameter, seen: Seen, history: History) -> Results:
     if not seen.items or not seen.probe.is_valid:
-        return
-    if not _is_alone(seen, parameter):
         return
     words = f"only animals {_selected(parameter)}"
     for wanted in seen.filters:
@@ -234,24 +225,20 @@ def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
     return f"{wanted.parameter.name} selects others"
 
 
-def _is_alone(seen: Seen, parameter: Parameter) -> bool:
-    """Whether a request has one parameter, beside those in its path. Other rows are about pairs."""
-    return bool(seen.text(parameter)) and seen.chosen.keys() <= {parameter.name}
-
-
 def _selects_all(wanted: Wanted, seen: Seen) -> bool:
     return all(map(wanted.selects, filter(is_pet, seen.items or ())))
 
 
-def _add_wrong_filters(row: Clause, parameter: Parameter, allowed: list[str]) -> None:
+def _add_wrong_filters(row: Clause, operation: Operation, parameter: Parameter) -> None:
     if parameter.where == "path":
         row.mistake("{word}-ignored", "ignores the {name} filter", changes.select(parameter, _all))
         return
     ignore = changes.ignore(parameter)
     row.mistake("{word}-ignored", "ignores the {name} filter", ignore, OF_REQUESTS)
-    for value in allowed:
-        ignore_value = changes.when(changes.has(parameter, value), ignore)
-        row.mistake(f"{value}-ignored", f"ignores the {{name}} {value}", ignore_value, OF_REQUESTS)
+    for other in _queries_before(operation, parameter):
+        only_first = changes.when(changes.has_both(other, parameter), ignore)
+        end = f"{short(other.name)}-and-{{short}}"
+        row.mistake(end, f"ignores {{name}} if {other.name} is given", only_first, OF_REQUESTS)
     if parameter.says.is_ordered:
         row.mistake("{word}-inclusive", "includes the bound of {name}", changes.select(parameter, _with_bound))
         opposite = changes.select(parameter, _on_other_side)
@@ -270,83 +257,42 @@ def _on_other_side(pet: Pet, wanted: Wanted) -> bool:
     return wanted.parameter.filters_by in pet and not _with_bound(pet, wanted)
 
 
-def _add_empty_filters(row: Clause, parameter: Parameter, allowed: list[str]) -> None:
-    empty = changes.when(changes.has(parameter), changes.EMPTY)
-    row.mistake("{word}-finds-nothing", "finds nothing for the {name} filter", empty)
-    for value in allowed:
-        empty = changes.when(changes.has(parameter, value), changes.EMPTY)
-        row.mistake(f"{value}-finds-nothing", f"finds nothing for the {{name}} {value}", empty)
-
-
 # Two parameters at once
 
 
-def _of_pairs(operation: Operation) -> Rows:
-    """Yield a row for each pair of parameters. A service may forget one where the other is given."""
-    filters = [parameter for parameter in operation.filters if parameter.where != "path"]
-    for parameter in filters:
-        if operation.limit is not None:
-            yield _of_limit_with(operation, operation.limit, parameter)
-    for first, second in combinations(filters, 2):
-        yield _of_two_filters(operation, first, second)
-
-
-def _of_limit_with(operation: Operation, limit: Parameter, parameter: Parameter) -> Clause:
-    """Return the row about a limit together with a filter."""
-    about = About(operation, limit.name, other=parameter.name, second=short(parameter.name))
-    row = about.means("{section}-{short}-and-{second}", "{name} counts the animals that {other} selects", _has_both)
-    row.needs = f"several animals, of which {parameter.name} selects some"
-    # One animal: a service that applies the filter after the limit then finds none for most values.
-    least, _, _ = limits_of(operation)
+def _pairs(operation: Operation, parameter: Parameter) -> Iterator[Probe]:
+    """Yield requests with a filter and another parameter. A service may forget one where the other is given."""
+    limit, texts = operation.limit, _allowed(operation, parameter)
     request_of = request(operation, phase=Phase.LIST_EDGES)
-    page = request_of.with_parameter(limit, least)
-    allowed = _allowed(operation, parameter)
-    texts = allowed or [f"{{later:{operation.name}:{parameter.name}}}"]
-    row.send(*[page.with_parameter(parameter, text) for text in texts])
-    if not allowed:
-        # Among the animals of the service, the first one may be in each list. A created animal has unusual values.
-        row.send(replace(page, phase=Phase.LAST_LISTS).with_parameter(parameter, texts[0]))
-    row.send(request_of.with_parameter(limit, _FEW).with_parameter(parameter, texts[0]))
-    are_given = changes.has_both(limit, parameter)
-    without_limit = changes.when(are_given, changes.ignore(limit))
-    row.mistake("{short}-and-{second}-unlimited", "ignores {name} if {other} is given", without_limit, OF_REQUESTS)
-    after_limit = changes.when(are_given, changes.select_after_limit)
-    row.mistake("{short}-and-{second}-cut-first", "applies {other} after {name}", after_limit)
-    return row
+    if limit is not None:
+        # One animal: a service that applies the filter after the limit then finds none for most values.
+        page = request_of.with_parameter(limit, limits_of(operation)[0])
+        later = f"{{later:{operation.name}:{parameter.name}}}"
+        for text in texts or [later]:
+            yield page.with_parameter(parameter, text)
+        if not texts:
+            # Among the animals of the service, the first one may be in each list. A created animal has unusual values.
+            yield replace(page, phase=Phase.LAST_LISTS).with_parameter(parameter, later)
+        yield request_of.with_parameter(limit, _FEW).with_parameter(parameter, [*texts, later][0])
+    for other in _queries_before(operation, parameter):
+        both = request_of
+        for one in (other, parameter):
+            both = both.with_parameter(one, [*_allowed(operation, one), _sample(one)][0])
+        yield both
 
 
-def _of_two_filters(operation: Operation, first: Parameter, second: Parameter) -> Clause:
-    about = About(operation, first.name, other=second.name, second=short(second.name))
-    row = about.means(
-        "{section}-{short}-and-{second}", "A list shows only animals that both {name} and {other} select", _has_both
-    )
-    row.needs = f"an animal that {first.name} selects, and {second.name} does not"
-    probe = request(operation, phase=Phase.LIST_EDGES)
-    for parameter in (first, second):
-        texts = _allowed(operation, parameter) or [_sample(parameter)]
-        probe = probe.with_parameter(parameter, texts[0])
-    row.send(probe)
-    only_first = changes.when(changes.has_both(first, second), changes.ignore(second))
-    row.mistake("{short}-and-{second}", "ignores {other} if {name} is given", only_first, OF_REQUESTS)
-    return row
+def _queries(operation: Operation) -> list[Parameter]:
+    return [parameter for parameter in operation.filters if parameter.where != "path"]
 
 
-def _has_both(seen: Seen, history: History) -> Results:
-    """Check a list with two parameters. A short page is no breach (gap page_fill), but an empty one is."""
-    if seen.items is None:
-        if is_refused_value(seen) and _accepts_each(seen, history):
-            yield Result(holds=False, expected="a list, because the service accepts each parameter alone")
-        return
-    for wanted in seen.filters:
-        words = f"only animals that {wanted.parameter.name} selects"
-        yield Result(_selects_all(wanted, seen), words, _cause_of_others(wanted, seen, history))
-    limit, there = seen.limit, len(history.standing(seen))
-    if limit is not None and there:
-        yield Result(seen.count <= limit, f"at most {limit} animals, not {seen.count}", _TOO_LONG)
-        yield Result(seen.count > 0, f"some of the {there} animals that other responses show", "empty")
+def _queries_before(operation: Operation, parameter: Parameter) -> list[Parameter]:
+    queries = _queries(operation)
+    return queries[: queries.index(parameter)]
 
 
 def _accepts_each(seen: Seen, history: History) -> bool:
-    """Whether the service accepts each parameter of a request alone, with the same value."""
+    """Whether the service accepts each of several parameters alone, with the same value."""
+    if len(seen.chosen) < 2:
+        return True
     accepted = [one.chosen for one in history.of(seen.operation) if one.is_success]
     return all({name: text} in accepted for name, text in seen.chosen.items())

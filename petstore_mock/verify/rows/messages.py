@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
-from petstore_mock.interface.kinds import quick
+from petstore_mock.interface.kinds import quick, type_of
 from petstore_mock.interface.schemas import properties, schema, violations
 from petstore_mock.interface.table import ANIMAL, ERROR
 from petstore_mock.verify import changes
@@ -97,16 +97,13 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
         missing = _missing(kind, item)
         if name in missing:
             words = f"each {kind} to have {' and '.join(missing)}; one has {', '.join(item)}"
-            yield Result(holds=False, expected=words, cause=_without(kind, missing))
+            yield Result(holds=False, expected=words, cause=f"{kind} without members")
         return
     if quick(rules)(item[name]):
         yield Result(holds=True)
         return
     wrong = violations(rules, item[name], name)
-    cause = ""
-    if any(violation.rule == "type" for violation in wrong):
-        cause = other_type(kind, name)
-    yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", cause)
+    yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", other_type(kind, rules, item[name]))
 
 
 def _missing(kind: str, item: Mapping[str, Any]) -> list[str]:
@@ -114,24 +111,12 @@ def _missing(kind: str, item: Mapping[str, Any]) -> list[str]:
     return [name for name in required if name not in item]
 
 
-def _without(kind: str, missing: list[str]) -> str:
-    """Return the cause of breaches by missing properties."""
-    return f"{kind} without {missing}"
-
-
-def other_type(kind: str, name: str) -> str:
-    """Return the cause of breaches by a property that has another type."""
-    return f"{kind}.{name} has another type"
+def other_type(kind: str, rules: Mapping[str, Any], value: object) -> str:
+    """Return the cause of breaches by properties of another type: numbers as texts are one mistake."""
+    return f"{kind}: {type(value)} for {type_of(rules)}"
 
 
 # Checks
-
-
-def _coding(seen: Seen) -> str:
-    """Return the content coding of an unreadable body, although the request excludes codings."""
-    if seen.is_json:
-        return ""
-    return seen.header("Content-Encoding")
 
 
 def _is_called_json(seen: Seen) -> bool:
@@ -154,21 +139,19 @@ def _has_json(seen: Seen, history: History) -> Results:
         return
     if not _needs_body(seen):
         return
-    coding = _coding(seen)
+    coding, words = seen.header("Content-Encoding"), "a JSON body"
     if coding:
         words = f"no content coding (Accept-Encoding is identity), not {coding}"
-        yield Result(holds=False, expected=words, cause="coding")
-    else:
-        yield Result(seen.is_json, "a JSON body", cause_of(seen, history))
+    elif seen.beyond_utf8:
+        words = f"a JSON body in UTF-8, unlike `{seen.beyond_utf8}`"
+    yield Result(seen.is_json, words, cause_of(seen, history))
 
 
 def _has_media_type(seen: Seen, history: History) -> Results:
     if not _needs_body(seen):
         return
     came = seen.header("Content-Type") or "a missing one"
-    cause = "media type"
-    if not seen.is_json:
-        cause = "coding" if _coding(seen) else cause_of(seen, history)
+    cause = "media type" if seen.is_json else cause_of(seen, history) or "1-json-body"
     yield Result(_is_called_json(seen), f"Content-Type application/json, not {came}", cause)
 
 
@@ -181,12 +164,12 @@ def _is_at_base_address(seen: Seen, history: History) -> Results:
 
 def _is_array(seen: Seen, _history: History) -> Results:
     if seen.is_readable:
-        yield Result(seen.items is not None, "a JSON array")
+        yield Result(seen.items is not None, "a JSON array", "form of documents")
 
 
 def _has_objects(seen: Seen, _history: History) -> Results:
     if seen.items:
-        yield Result(len(seen.objects) == len(seen.items), "only Pet objects")
+        yield Result(len(seen.objects) == len(seen.items), "only Pet objects", "form of documents")
 
 
 def _error_of(seen: Seen) -> Mapping[str, Any]:
@@ -215,13 +198,8 @@ def _is_error(status: int, seen: Seen, _history: History) -> Results:
     if status not in seen.operation.errors:
         return
     error = _error_of(seen)
-    cause = "media type" if error else "error body"
+    # A problem document of RFC 9457, say, has other members and another media type.
+    cause = f"{ERROR} without members" if _missing(ERROR, error) else "media type"
     if not seen.is_json:
         cause = "1-json-body"
-    # A problem document of RFC 9457, say, has other members and another media type.
-    missing = _missing(ERROR, error)
-    if error and missing:
-        cause = _without(ERROR, missing)
-    if _coding(seen):
-        cause = "coding"
     yield Result(bool(error) and _is_called_json(seen), "an Error body, as application/json", cause)
