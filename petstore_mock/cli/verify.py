@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from inspect import signature
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from petstore_mock.cli.arguments import flag
@@ -27,9 +28,12 @@ DESCRIPTION: Final = (
 )
 
 
+_COLUMNS: Final = 100
+
+
 def add_options(parser: ArgumentParser) -> None:
     add_shared_options(parser)
-    parser.add_argument("--verbose", action="store_true", help="also list the clauses that hold, and the gaps")
+    parser.add_argument("--verbose", action="store_true", help="list all clauses and gaps, and shorten nothing")
 
 
 def add_shared_options(parser: ArgumentParser) -> None:
@@ -65,7 +69,8 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     verdict = ask(options, stdout, stderr)
     if verdict is None:
         return HOLDS
-    stdout.write(as_text(verdict, verbose=options.verbose))
+    columns = min(get_terminal_size((_COLUMNS, 0)).columns, _COLUMNS)
+    stdout.write(as_text(verdict, verbose=options.verbose, columns=columns))
     return verdict.exit_code
 
 

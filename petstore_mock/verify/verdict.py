@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from petstore_mock.common.masking import cut_middle
@@ -17,7 +17,7 @@ from petstore_mock.common.values import counted
 from petstore_mock.interface.behaviour import Behaviour
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from petstore_mock.verify.evidence import Finding
 
@@ -144,9 +144,10 @@ _CAN_NOT_PLAY: Final = (
 
 # Output
 
-# The columns of a terminal, and of the margin of a report.
-_COLUMNS: Final = 100
-_MARGIN: Final = 16
+_MARGIN: Final = 16  # columns
+_MOST_NAMES: Final = 8  # in a list
+# A word of a shell command with its quotes. A header stands behind its option.
+_SHELL_WORD: Final = re.compile(r"""(?:-H )?(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _MOST_NAME: Final = 40  # characters of an animal's name; a run creates names of 256
 # Chapters of the interface.
 _MOST_SERIOUS_FIRST: Final = "54127"
@@ -154,37 +155,68 @@ _MOST_SERIOUS_FIRST: Final = "54127"
 _NOT_IN_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _part(mark: str, *lines: str) -> str:
-    """Return a part of the report: a mark in the margin, and wrapped lines beside it."""
-    wrapped = [part for line in lines for part in wrap(line, _COLUMNS - _MARGIN, break_on_hyphens=False)]
-    return "\n".join(f"{mark:<{_MARGIN}}{line}" for mark, line in zip_longest([mark], wrapped, fillvalue=""))
+class _Part(NamedTuple):
+    """A part of the report: a mark in the margin, texts beside it, and perhaps a command for a shell."""
+
+    mark: str
+    texts: Sequence[str]
+    command: str = ""
+
+    def lines(self, columns: int, *, verbose: bool) -> Iterator[str]:
+        """Yield lines that fit the columns. A whole command stays on one line."""
+        width = columns - _MARGIN
+        beside: list[str] = []
+        for text in self.texts:
+            beside += wrap(text, width, break_on_hyphens=False)
+        if self.command:
+            beside += [self.command] if verbose else _short_command(self.command, width)
+        for mark, line in zip_longest([self.mark], beside, fillvalue=""):
+            yield f"{mark:<{_MARGIN}}{line}"
 
 
-def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
-    """Return the findings, most serious first, then a summary. ``verbose`` adds the clauses that hold, and the gaps."""
-    parts = [*_findings(verdict), *_unseen(verdict)]
+def _short_command(command: str, width: int) -> list[str]:
+    """Return a command on lines that a shell joins. Words that fit no line are cut in the middle."""
+    # The blanks of a word are not the end of a line.
+    words = [cut_middle(word, width - 5).replace(" ", "\0") for word in _SHELL_WORD.findall(command)]
+    lines = wrap(" ".join(words), width - 2, break_long_words=False, break_on_hyphens=False)
+    return " \\\n".join(lines).replace("\0", " ").split("\n")
+
+
+def as_text(verdict: Verdict, *, verbose: bool = False, columns: int = 100) -> str:
+    """Return the findings, most serious first, then a summary.
+
+    ``verbose`` adds the clauses that hold, and the gaps, and shortens nothing.
+    """
+    parts = [*_findings(verdict), *_unseen(verdict, verbose=verbose)]
     if verbose:
-        parts += [_part("holds", f"{clause.id}: {clause.words}") for clause in verdict.of_result("holds")]
-        parts += [_part("gap", f"{name}: {finding.evidence}") for name, finding in verdict.gaps.items()]
+        parts += [_Part("holds", [f"{clause.id}: {clause.words}"]) for clause in verdict.of_result("holds")]
+        parts += [_Part("gap", [f"{name}: {finding.evidence}"]) for name, finding in verdict.gaps.items()]
     if verdict.left:
-        animals = ", ".join(f"{cut_middle(name, _MOST_NAME)} (id {pet_id or 'lost'})" for pet_id, name in verdict.left)
-        parts.append(_part("left behind", f"at most {counted(verdict.created, 'animal')}: {animals}"))
-    return "\n".join([f"{verdict.url}, {verdict.began}", *parts, _summary(verdict)]) + "\n"
+        animals = [f"{cut_middle(name, _MOST_NAME)} (id {pet_id or 'lost'})" for pet_id, name in verdict.left]
+        words = f"at most {counted(verdict.created, 'animal')}: {_some(animals, verbose=verbose)}"
+        parts.append(_Part("left behind", [words]))
+    lines = [line for part in parts for line in part.lines(columns, verbose=verbose)]
+    return "\n".join([f"{verdict.url}, {verdict.began}", *lines, *wrap(_summary(verdict), columns)]) + "\n"
 
 
-def _findings(verdict: Verdict) -> Iterator[str]:
+def _some(names: Sequence[str], *, verbose: bool) -> str:
+    """Return names; only the first ones unless ``verbose``."""
+    whole, further = ", ".join(names), len(names) - _MOST_NAMES
+    if verbose:
+        return whole
+    if further < 2:
+        return whole
+    return f"{', '.join(names[:_MOST_NAMES])}, and {further} more (--verbose)"
+
+
+def _findings(verdict: Verdict) -> Iterator[_Part]:
     for clause in sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0])):
-        yield _part("BROKEN", f"{clause.id}: {clause.words}", clause.detail)
-        # The command stays on one line, so that it can be copied.
-        if clause.curl:
-            yield f"{'':{_MARGIN}}{clause.curl}"
-    for drift in verdict.drift:
-        yield _part("DRIFT", str(drift))
-    for note in verdict.notes:
-        yield _part("note", note)
+        yield _Part("BROKEN", [f"{clause.id}: {clause.words}", clause.detail], clause.curl)
+    yield from (_Part("DRIFT", [str(drift)]) for drift in verdict.drift)
+    yield from (_Part("note", [note]) for note in verdict.notes)
 
 
-def _unseen(verdict: Verdict) -> Iterator[str]:
+def _unseen(verdict: Verdict, *, verbose: bool) -> Iterator[_Part]:
     """Yield the clauses that were not observed, by reason."""
     by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
     for clause in verdict.of_result("could_not_check", "not_observable"):
@@ -192,7 +224,7 @@ def _unseen(verdict: Verdict) -> Iterator[str]:
         if clause.detail != verdict.stopped:
             by_reason[clause.result.replace("_", " "), clause.detail].append(clause.id)
     for (result, reason), names in by_reason.items():
-        yield _part(result, ", ".join(names), reason)
+        yield _Part(result, [_some(names, verbose=verbose), reason])
 
 
 def _summary(verdict: Verdict) -> str:

@@ -48,6 +48,32 @@ def test_verify_writes_its_reports_and_exits_0(service: PetStoreMock, tmp_path: 
     assert service.api_key not in out + record.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+def test_the_report_fits_the_terminal_and_verbose_shows_whole_commands(columns: int) -> None:
+    tenant = "tenant-4711" * 20
+    with PetStoreMock(seed=30, mutant="status-case-passes") as petstore:
+        options = (
+            "--api-key",
+            petstore.api_key,
+            "--allow-create",
+            40,
+            "--header",
+            f"X-Tenant: {tenant}",
+        )
+        shown = ("verify", petstore.url, *options, *QUICK)
+        _, out, _ = command(*shown, COLUMNS=str(columns))
+        _, verbose, _ = command(*shown, "--verbose", COLUMNS=str(columns))
+    assert "BROKEN          4.2-status-case" in out
+    assert max(map(len, out.splitlines())) <= min(columns, 100)
+    assert re.search(r" and \d+ more \(--verbose\)", " ".join(out.split()))
+    assert "more (--verbose)" not in verbose
+    (line,) = [line for line in verbose.splitlines() if "curl -i" in line]
+    assert f"-H 'X-Tenant: {tenant}'" in line
+    pieces = out[out.index("curl -i") :].partition("\nleft behind")[0].split(" \\\n")
+    assert len(pieces) > 1
+    assert " ".join(piece.strip() for piece in pieces).startswith("curl -i -X POST")
+
+
 URL = "http://127.0.0.1:9/v1"
 
 
@@ -95,7 +121,7 @@ def test_the_report_on_an_unreachable_service_names_a_proxy_that_is_set() -> Non
     proxy = {"HTTP_PROXY": "http://me:pass@127.0.0.1:9", "http_proxy": "http://me:pass@127.0.0.1:9"}
     code, out, err = command(*arguments, **proxy, NO_PROXY="", no_proxy="")
     assert (code, err) == (3, "")
-    assert "HTTP_PROXY is set, but verify uses no proxy" in out
+    assert "HTTP_PROXY is set, but verify uses no proxy" in " ".join(out.split())
     assert "pass@" not in out
     assert "HTTP_PROXY" not in command(*arguments, **proxy, NO_PROXY="127.0.0.1", no_proxy="127.0.0.1")[1]
 
@@ -200,4 +226,4 @@ def test_ctrl_c_ends_the_run_with_a_verdict_on_the_requests_so_far(service: PetS
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 3
-    assert "stopped: interrupted by Ctrl-C" in out
+    assert "stopped: interrupted by Ctrl-C" in " ".join(out.split())
