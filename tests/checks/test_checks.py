@@ -94,6 +94,10 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_living.LockNotReleased, meets(faults.reset(), "listPets")),
         (lives_shown.HeldAfterAnInterrupt, stories.is_interrupted),
         (lives_shown.PermitLost, stories.is_interrupted),
+        (
+            reports_again.SlotHeldInRedirect,
+            meets(faults.respond(307, headers={"Location": "/v1/pets"}), "listPets"),
+        ),
     ],
     "event_loop_is_free": [
         (patience.SleepsInItsLoop, meets(503, "listPets")),

@@ -39,7 +39,7 @@ NOT_LOOKED_FOR: Final = frozenset(
         "OthersAreFine",
         # A client may let a request go on after the call was cancelled, for example to keep its connection.
         "RequestOutlivesCancel",
-        # The fake sets no cookies.
+        # No check looks at cookies.
         "CookiesForAll",
         # A synchronous client may run a loop of its own, and nothing says that it works where another loop runs.
         "LoopInALoop",

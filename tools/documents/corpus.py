@@ -24,6 +24,7 @@ from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
 from tests.clients.lives_kept import KEPT_LIVES
 from tests.clients.lives_shown import LIVES
+from tests.clients.reports_again import REPORTS_AGAIN
 from tests.clients.reports_kept import REPORTS_KEPT
 from tests.clients.reports_later import REPORTS_LATER
 from tests.clients.reports_shown import REPORTS
@@ -49,6 +50,7 @@ PAGES: Final[dict[str, Iterable[Any]]] = {
     "reports": REPORTS,
     "reports-kept": REPORTS_KEPT,
     "reports-later": REPORTS_LATER,
+    "reports-again": REPORTS_AGAIN,
 }
 SUMMARY: Final = ROOT / "docs" / "reference" / "machine-corpus.md"
 _SOURCES: Final = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "clients").glob("*.py"))
