@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Fields: TypeAlias = Mapping[str, Any]
 """Values by the interface's names: the fields of an animal, or the arguments of a call."""
-ReadPet: TypeAlias = Callable[[Any], Fields]
+ReadPet: TypeAlias = Callable[[Any], Mapping[str, Any]]
 
 # The attributes or members in which pages hold their animals.
 _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "records", "values", "root")
@@ -37,7 +37,7 @@ _MANY: Final = 10_000  # animals read from an iterator, which may be endless
 _NAMES: Final = {name: (name, field.python) for name, field in FIELDS.items()}
 
 
-def read_pet(value: Any) -> Fields:  # noqa: ANN401  # a client returns any object
+def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client returns any object
     """Return the fields of an animal by the interface's names (§2). This is the default ``read_pet``.
 
     The function reads mappings and objects with attributes (dataclasses, attrs, pydantic models, named tuples). A field
