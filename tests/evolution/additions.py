@@ -271,9 +271,9 @@ _RENTED: Final = """\
                 sentence=Sentence("4.902", "temper: one of calm, lively; default lively"),
             ),
             Parameter(
-                name="weight",
+                name="born",
                 relation="sets",
-                sentence=Sentence("4.902", "weight: number between 0 and 1000"),
+                sentence=Sentence("4.902", "born: date; the day of its birth"),
             ),
 """
 # Each text is a motto, so no gap decides about a malformed one.
@@ -450,7 +450,7 @@ def weigh_pet(call: Call) -> Response | Refusal:
 
 
 def rent_pet(call: Call) -> Response | Refusal:
-    """Change the temper of the animal, and perhaps its weight."""
+    """Change the temper of the animal, and perhaps its birthday."""
     given = {name: value for name, value in call.route.arguments.items() if name in FIELDS}
     return changed(call, lambda pet: {**pet, **given})
 

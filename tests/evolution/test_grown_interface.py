@@ -123,19 +123,19 @@ MISTAKES: Final = [
     (
         "core/pipeline.py",
         "call.route.arguments.items() if name in FIELDS}",
-        '{"weight": call.route.arguments.get("weight", 1)}.items()}',
+        '{"born": call.route.arguments.get("born", "2020-01-01")}.items()}',
         "test_optional_parameter_that_sets_a_field",
     ),
     (
         "core/pipeline.py",
         "call.route.arguments.items() if name in FIELDS}",
-        'call.route.arguments.items() if name == "weight"}',
+        'call.route.arguments.items() if name == "born"}',
         "test_success_has_the_effect",
     ),
     (
         "core/pipeline.py",
         "call.route.arguments.items() if name in FIELDS}",
-        'call.route.arguments.items() if name in call.exchange.request.target or name == "weight"}',
+        'call.route.arguments.items() if name in call.exchange.request.target or name == "born"}',
         "test_optional_parameter_that_sets_a_field",
     ),
     ("table.py", '("2021-06-15", "2019-12-31", "2020-02-29")', '("2021-06-31",)', "test_samples_of_a_member"),
@@ -200,7 +200,7 @@ def write_schemas(folder: Path) -> None:
     weighed = {**pet_id, "X-Weight": rules["weight"]}
     for operation in additions.OF_A_SCALE:
         write_schema(folder, f"{operation}.parameters", weighed, ["petId"], weighed)
-    rented = {**pet_id, "temper": {**rules["temper"], "default": "lively"}, "weight": rules["weight"]}
+    rented = {**pet_id, "temper": {**rules["temper"], "default": "lively"}, "born": rules["born"]}
     for operation in additions.OF_A_RENT:
         write_schema(folder, f"{operation}.parameters", rented, ["petId"], rented)
     write_schema(folder, "Weighing", ["chip"], ["chip"], rules)
