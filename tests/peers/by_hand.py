@@ -140,7 +140,11 @@ def pet_object(client: Client) -> str:
 
 def id_assigned(client: Client) -> str:
     ids = [client.created(name=name).value.get("id") for name in ("Ben", "Tim")]
-    return f"201 twice, id {ids[0]} twice" if ids[0] == ids[1] else ""
+    if ids[0] == ids[1]:
+        return f"201 twice, id {ids[0]} twice"
+    chosen = client.created(name="Max", id=LARGE - 2)
+    is_taken = chosen.status == 201 and chosen.value.get("id") == LARGE - 2
+    return "201, with the id of the request" if is_taken else ""
 
 
 def at_most(path: str, most: int) -> Check:
@@ -228,7 +232,7 @@ CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
         "POST an unknown status, and no status",
         lambda client: _status(client.post(NOT_STATUS)) or _status(client.created()),
     ),
-    "2-id-assigned": ("POST two animals", id_assigned),
+    "2-id-assigned": ("POST two animals, and one with an id", id_assigned),
     "2-name-echoed": ('POST the name `"Tom"`', echoes("name", "Tom")),
     "2-category-echoed": ("POST the categoryIds 7 and 2^53 + 1", echoes("categoryId", 7, LARGE)),
     "2-status-echoed": ('POST the status `"sold"`', echoes("status", "sold")),
