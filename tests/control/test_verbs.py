@@ -213,6 +213,7 @@ def test_every_kind_of_fault_except_those_of_tls_can_be_planned(door: Door) -> N
         "dribble": {"bytes_per_second": 9},
         "interim": {"status": 103},
         "encoded": {"coding": "x-gzip"},
+        "extra_fields": {"headers": {"X-Served-By": "cache-3"}},
     }
     needed["sequence"] = {"faults": [503, {"kind": "reset"}]}
     for kind, name in mapping.items():

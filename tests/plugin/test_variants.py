@@ -164,29 +164,39 @@ def test_a_known_assumption_is_kept_and_listed(inner: Inner) -> None:
     assert "test_robust[list_order=" not in str(result.stdout)
 
 
-# Flakes. Each test passes as it is, and then fails for a reason that is no variant.
+# Flakes. Each test passes as it is, and then fails for a reason that is no variant. A response that a mutant has broken
+# is no reason either, because a test whose first failure has a mutant as its cause counts as no flake.
 _FLAKES = {
     "each fourth run": """
+        import contextlib
+
         runs = []
 
         def test_flaky(petstore):
-            call(petstore)
+            with contextlib.suppress(ValueError):
+                call(petstore)
             runs.append(0)
             assert len(runs) % 4
     """,
     "from the third run on": """
+        import contextlib
+
         runs = []
 
         def test_flaky(petstore):
-            call(petstore)
+            with contextlib.suppress(ValueError):
+                call(petstore)
             runs.append(0)
             assert len(runs) < 3
     """,
     "each second run": """
+        import contextlib
+
         runs = []
 
         def test_flaky(petstore):
-            call(petstore)
+            with contextlib.suppress(ValueError):
+                call(petstore)
             runs.append(0)
             assert len(runs) % 2
     """,
@@ -310,7 +320,7 @@ def test_the_document_lists_the_mutants_that_no_test_noticed(
     found = written(pytester)
     mutants = {mutant["name"]: mutant for mutant in found["mutants"]}
     noticed = {name: mutant["noticed_by"] for name, mutant in mutants.items() if mutant["noticed"]}
-    assert {"list-filter-ignored", "list-sold-ignored", "list-limit-and-one", "list-any-key"} <= {*noticed}
+    assert {"list-filter-ignored", "list-filter-finds-nothing", "list-limit-and-one", "list-any-key"} <= {*noticed}
     assert {"list-as-html", "get-is-cut", "create-forgotten", "list-default-21"}.isdisjoint(noticed)
     assert noticed["list-filter-ignored"] == ["test_inner.py::test_filter"]
     assert noticed["list-limit-and-one"] == ["test_inner.py::test_limit"]
