@@ -74,7 +74,7 @@ class Client:
             raise StatusError(response.status)
         if operation.response is None:
             return None
-        if response.getheader("Content-Type", "").partition(";")[0] != "application/json":
+        if response.getheader("Content-Type", "").partition(";")[0].lower() != "application/json":
             raise http.client.HTTPException("the response is not JSON")
         return self.checked(operation, content)
 
