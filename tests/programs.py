@@ -22,7 +22,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     without: tuple[str, ...] = (),
     code: int = 0,
-    timeout: float = 600,
+    timeout: float = 800,
 ) -> str:
     """Run a program, and return what it printed.
 
