@@ -165,4 +165,6 @@ def test_a_reported_bug_is_found_and_shows_again(
     code, out, error = command("check", *options, "--", *adapter)
     assert (code, error) == (1, "")
     assert f"(rule {rule!r})" in out
-    assert command("check", "--replay", scenario, "--", *adapter)[0] == 1
+    # A date in Retry-After has whole seconds, so a client that is early by less than a second may need several plays.
+    plays = 4 if "Retry-After" in rule else 1
+    assert any(command("check", "--replay", scenario, "--", *adapter)[0] == 1 for _ in range(plays))
