@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from petstore_mock.checks.adapting import AdaptedClient
-    from petstore_mock.checks.check import Ended, Work
+    from petstore_mock.checks.check import Ended, Thunk
     from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Classify
     from petstore_mock.journal.exchange import Exchange
@@ -86,7 +86,7 @@ class Player:
 
     def __init__(self) -> None:
         self.is_lost = False  # whether the thread is in a call that never ended
-        self._work: SimpleQueue[tuple[Work, Future[Any]] | None] = SimpleQueue()
+        self._work: SimpleQueue[tuple[Thunk, Future[Any]] | None] = SimpleQueue()
         self._loop = asyncio.new_event_loop()  # before anybody counts the open loops
         self._thread = Thread(target=self._run, name="petstore-mock-player", daemon=True)
         self._thread.start()
@@ -101,7 +101,7 @@ class Player:
         """The identifier of the thread, as the system knows it."""
         return self._thread.native_id or 0
 
-    def play(self, work: Work) -> Future[Any]:
+    def play(self, work: Thunk) -> Future[Any]:
         """Start ``work`` and return the future of its result."""
         future: Future[Any] = Future()
         self._work.put((work, future))
@@ -113,13 +113,13 @@ class Player:
 
     def attend(
         self,
-        work: Work,
+        work: Thunk,
         journal: Journal,
         limits: Limits,
         *,
         handshake: bool,
         pulse: Pulse | None,
-        look: Work,
+        look: Thunk,
     ) -> Outcome:
         """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread.
 
@@ -200,7 +200,7 @@ def _never_responds(exchange: Exchange) -> bool:
     return exchange.fault is not None and exchange.fault.row.waits
 
 
-def _fill(work: Work, future: Future[Any]) -> None:
+def _fill(work: Thunk, future: Future[Any]) -> None:
     try:
         future.set_result(work())
     except BaseException as error:  # the waiting thread gets it
@@ -253,7 +253,7 @@ class _Hold:
         self._place, self._reached, self._thread = place, 0, 0
         self.begun, self.ended = threading.Event(), threading.Event()
 
-    def run(self, call: Work) -> Any:  # noqa: ANN401  # a client returns any object
+    def run(self, call: Thunk) -> Any:  # noqa: ANN401  # a client returns any object
         former, self._thread = sys.gettrace(), threading.get_ident()
         if self._place is not None:
             sys.settrace(self._trace)

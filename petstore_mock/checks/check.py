@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Need = Literal["journal", "call", "outcome", "process"]
 Group: TypeAlias = "tuple[str, ...]"
-Work: TypeAlias = "Callable[[], Any]"
+Thunk: TypeAlias = "Callable[[], Any]"
 Exchanges: TypeAlias = "Sequence[Exchange]"
 
 
@@ -125,7 +125,7 @@ class Outcome:
         return f"returned {shortened(self.value)}" if self.error is None else f"raised {raised(self.error)}"
 
 
-def attempt(function: Work, classify: Classify) -> Outcome:
+def attempt(function: Thunk, classify: Classify) -> Outcome:
     """Call ``function`` and return its outcome; raise the mock's own errors."""
     began = perf_counter()
     try:

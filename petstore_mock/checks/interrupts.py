@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
     from types import FrameType
 
-    from petstore_mock.checks.check import Work
+    from petstore_mock.checks.check import Thunk
 
 # A pause of a coroutine.
 _SLEEP: Final = asyncio.sleep.__code__
@@ -33,7 +33,7 @@ class _AtPlace:
 class KeyPress(_AtPlace):
     """Raises KeyboardInterrupt in a call when it reads from a connection."""
 
-    def called(self, call: Work) -> Any:  # noqa: ANN401  # a client returns any object
+    def called(self, call: Thunk) -> Any:  # noqa: ANN401  # a client returns any object
         former = sys.gettrace()
         sys.settrace(self._trace)
         try:

@@ -74,7 +74,13 @@ _INTERIM: Final = kinds.interim(100).kind
 _UNKNOWN_CHARSET: Final = "x-unknown"
 _READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
 _TELLING_FIELDS: Final = (
-    *("Retry-After", "Location", "WWW-Authenticate", "Content-Type", "Set-Cookie", "X-RateLimit-Remaining", "Link"),
+    "Retry-After",
+    "Location",
+    "WWW-Authenticate",
+    "Content-Type",
+    "Set-Cookie",
+    "X-RateLimit-Remaining",
+    "Link",
 )
 HELD: Final = "event loop held"
 UNREAD: Final = "unknown exception"
@@ -452,15 +458,13 @@ def _by_status(fault: Fault) -> Kinds:
             kinds.add(401)
         if location.startswith(("http", "//")):
             kinds |= _LOST
-    is_broken = status in SUCCESSES or _is_hard_to_decode(fields)
+    # A library may fail to decode a body with a content coding or an unknown charset.
+    is_hard_to_decode = "Content-Encoding" in fields or _UNKNOWN_CHARSET in fields.get("Content-Type", "")
     # A library may reject a Retry-After that is no number of seconds.
     is_odd_hint = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()
-    return kinds | _LOST if is_broken or is_odd_hint else kinds
-
-
-def _is_hard_to_decode(fields: Mapping[str, str]) -> bool:
-    """Whether a library may fail to decode a body with these fields."""
-    return "Content-Encoding" in fields or _UNKNOWN_CHARSET in fields.get("Content-Type", "")
+    if status in SUCCESSES or is_hard_to_decode or is_odd_hint:
+        return kinds | _LOST
+    return kinds
 
 
 @check(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
-    from petstore_mock.checks.check import Work
+    from petstore_mock.checks.check import Thunk
 
 _MOST_THREADS: Final = 8  # idle threads of a pool, which Python ends with the program
 _ENDS: Final = 1.0  # seconds that many threads, or connections, may take to end after a close
@@ -133,7 +133,7 @@ class Watch:
         opened = Counter(_descriptors()) - Counter(self._descriptors)
         return [*opened.elements()]
 
-    def threads_left(self, forget: Work, *, closed: bool, closely: bool) -> list[str]:
+    def threads_left(self, forget: Thunk, *, closed: bool, closely: bool) -> list[str]:
         """Drop the last references to a client with ``forget``, and return the threads that it leaves, in words.
 
         If threads of a closed client end only because of ``forget``, its close left them. In other cases (or without
@@ -159,7 +159,9 @@ class Watch:
             yield from _written(folder, self._began, _MOST_FILES)
 
     def look(self, *threads: int) -> None:
-        """Keep how some threads began child processes."""
+        """Keep the names of the client's threads, and how some threads began child processes."""
+        # A thread may get its name after its begin.
+        self._texts += [Shown(thread.name, "the name of a thread") for thread in client_threads() - self._threads]
         for thread in threads:
             self._texts += _children_of(thread)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from petstore_mock.checks.adapting import MakeClient, Methods
-    from petstore_mock.checks.check import Ended, Group, Work
+    from petstore_mock.checks.check import Ended, Group, Thunk
     from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Classify, ReadPet
     from petstore_mock.faults import Fault
@@ -154,7 +154,7 @@ class WatchedClient:
         self._ignore = checked_rules(ignore, self._checks)
         self._classify, self._read_pet = classify, read_pet
         self._results: list[Kept] = []
-        self._errors: list[Work] = []  # weak references to the latest exceptions
+        self._errors: list[Thunk] = []  # weak references to the latest exceptions
         self._keys = [petstore.api_key]
         self._before = open_connections(petstore)
         self._others_work = self._do_others_work()
@@ -172,7 +172,7 @@ class WatchedClient:
             raise
         _open[self] = None
 
-    def _make(self, make: Work) -> None:
+    def _make(self, make: Thunk) -> None:
         outcome = self._guarded(make, replace(self.limits, standstill=_MAKES))
         if _needs_main_thread(outcome.error):
             outcome = attempt(make, self._classify)
@@ -366,7 +366,7 @@ class WatchedClient:
     def _look(self) -> None:
         _looked_at.update((one, len(one.journal)) for one in (self.petstore, *self.others))
 
-    def _guarded(self, function: Work, limits: Limits, pulse: Pulse | None = None) -> Outcome:
+    def _guarded(self, function: Thunk, limits: Limits, pulse: Pulse | None = None) -> Outcome:
         """Call code of the client in a thread, because it may never end, or end the thread."""
         handshake = any(planned.fault.row.meets_handshakes for planned in _planned(self.petstore))
         player = Player() if self.player.is_lost else self.player
@@ -388,7 +388,7 @@ class WatchedClient:
             loop = self.client.loop_thread if "client" in vars(self) else 0
             self._watch.look(player.native_id, loop)
 
-    def _attempt(self, function: Work) -> Outcome:
+    def _attempt(self, function: Thunk) -> Outcome:
         """Make a call of the client, and wait for what it still sends."""
         journal, connections = self.petstore.journal, open_connections(self.petstore)
         sent = len(journal)
@@ -472,10 +472,10 @@ class WatchedClient:
             self._look_closely(remains, reference, sent)
         # Other watched clients may use the same listener.
         connections = self._too_many(kept + _MOST_CONNECTIONS * len(_open))
-        settings, lost = [*changed, *self._end_watch()], [*lost, *watch.lost]
-        return Process(None, shown, connections, running, settings, remains, lost)
+        settings = [*changed, *self._end_watch()]
+        return Process(None, shown, connections, running, settings, remains, [*lost, *watch.lost])
 
-    def _look_closely(self, remains: dict[str, Sequence[str]], reference: Work, sent: int) -> None:
+    def _look_closely(self, remains: dict[str, Sequence[str]], reference: Thunk, sent: int) -> None:
         """Add the requests after the close, and what else keeps the client in memory."""
         remains["request after the close"] = [one.request_line for one in self.petstore.journal[sent:]]
         if not settled(lambda: reference() is None, _UNDER_WAY):
@@ -592,7 +592,7 @@ def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object
     whole.clear()
 
 
-def _reference(value: object) -> Work:
+def _reference(value: object) -> Thunk:
     """Return a weak reference to an object of a client; some objects have none."""
     with suppress(TypeError):
         return weakref.ref(value)

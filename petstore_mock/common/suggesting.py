@@ -342,10 +342,10 @@ def refuse_arguments(
     forms: dict[str, str] = {}
     takes_any_name = False
     for parameter in signature(function).parameters.values():
-        forms[parameter.name] = _FORMS.get(parameter.kind, "").format(parameter.name)
+        forms[parameter.name] = _FORMS.get(parameter.kind, "{}").format(parameter.name)
         takes_any_name |= parameter.kind is Parameter.VAR_KEYWORD
     forms.pop("self", None)
-    words = ", ".join(filter(None, forms.values()))
+    words = ", ".join(forms.values())
     takes = f"it takes {words}" if words else "it takes no arguments"
     if not name:
         name = function.__qualname__.removesuffix(".__init__")
@@ -356,11 +356,10 @@ def refuse_arguments(
     raise TypeError(f"{error}; {takes}") from None
 
 
-# How a message shows an argument that a call may name.
+# How a message shows an argument of a kind; any other kind has the plain name.
 _FORMS: Final[Mapping[object, str]] = {
-    Parameter.POSITIONAL_ONLY: "{}",
-    Parameter.POSITIONAL_OR_KEYWORD: "{}",
     Parameter.KEYWORD_ONLY: "{}=",
+    Parameter.VAR_POSITIONAL: "*{}",
     Parameter.VAR_KEYWORD: "**{}",
 }
 

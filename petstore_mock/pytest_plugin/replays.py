@@ -61,12 +61,14 @@ class Replays:
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         records: list[dict[str, Any]] = [report.petstore for report in reports if hasattr(report, "petstore")]
         has_failed = any(record["facts"]["failed"] for record in records)
-        if has_failed and not self._is_trusted(item):
+        test = name_without_variant(item)
+        is_trusted = test in self._trusted and variant_of(item).kind == "mutant"
+        if has_failed and not is_trusted:
             plays = self._played_again(item, nextitem)
             if plays.is_flake:
                 _call_a_flake(reports, records, plays.sentence(variant_of(item)))
             else:
-                self._trusted.add(name_without_variant(item))
+                self._trusted.add(test)
         for report in reports:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -74,9 +76,6 @@ class Replays:
     def replay(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Play the test, and report nothing."""
         runtestprotocol(item, log=False, nextitem=nextitem)
-
-    def _is_trusted(self, item: pytest.Item) -> bool:
-        return variant_of(item).kind == "mutant" and name_without_variant(item) in self._trusted
 
     def _played_again(self, item: pytest.Item, nextitem: pytest.Item | None) -> Plays:
         again: list[bool] = []

@@ -85,8 +85,9 @@ def _interrupts(blocks: Blocks, options: Options) -> Scenarios:
         interrupts = [Interrupt(ask, place) for ask in blocks.plain]
         yield Scenario(steps=(SEVERAL, *blocks.plain, *interrupts, *blocks.plain))
     if options.chosen_faults is None:
-        meetings = blocks.meetings(_PASSING)
-        steps = _flat((replace(fault, times=None), Interrupt(ask, IN_A_PAUSE), END) for fault, ask in meetings)
+        steps = _flat(
+            (replace(fault, times=None), Interrupt(ask, IN_A_PAUSE), END) for fault, ask in blocks.meetings(_PASSING)
+        )
         yield Scenario(steps=(SEVERAL, *steps))
 
 

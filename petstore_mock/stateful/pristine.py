@@ -19,7 +19,7 @@ from petstore_mock.checks.reading import is_own
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from petstore_mock.checks.check import Work
+    from petstore_mock.checks.check import Thunk
 
 Members: TypeAlias = "dict[str, Any]"
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
@@ -47,7 +47,7 @@ class Pristine(StateOfClient):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._saved: list[tuple[Any, Members]] = []
-        self._caches: list[Work] = []
+        self._caches: list[Thunk] = []
         for owner in _owners(function):
             self._save(owner)
 

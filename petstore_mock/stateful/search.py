@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from unittest import SkipTest
 
-from hypothesis import HealthCheck, Phase, find
+from hypothesis import Phase, find
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
 from hypothesis.errors import NoSuchExample
 
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9
 _LONGEST_SHRINKING: Final = 6.0  # seconds of Hypothesis
+_LEAST_PLAYS: Final = 60  # of Hypothesis, after the first failure, however busy the computer is
 _MOST_BUGS: Final = 10
 _LONGEST_AFTERWARDS: Final = 30.0  # seconds after the first bug
 _TIMES: Final = 3  # plays of a simpler scenario with two calls at once; it counts only if every play fails
@@ -100,7 +101,7 @@ class Search:
         require(is_right, "settings= as an instance of hypothesis.settings", settings=given)
         check_arguments(options.strategies)
         self._run, self._options = run, options
-        self._simplest = {name: _simplest(strategy, options) for name, strategy in options.strategies.items()}
+        self._simplest = {name: _simplest(strategy) for name, strategy in options.strategies.items()}
         self._pristine = options.state_of_client()
         self._bugs: list[Bug] = []
         self._history: list[Scenario] = []
@@ -299,7 +300,11 @@ class _Drawing:
     def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
         scenario, name = drawn.value, repr(drawn.value)
-        is_over = self._is_search_over() if self._deadline is None else monotonic() > self._deadline
+        if self._deadline is None:
+            is_over = self._is_search_over()
+        else:
+            # The report was begun anew at the first failure.
+            is_over = monotonic() > self._deadline and self._run.report.examples >= _LEAST_PLAYS
         if is_over:
             raise _TimeIsOver("the run or its shrinking is out of time")
         if name in self._failing:
@@ -313,21 +318,26 @@ class _Drawing:
         return bug is not None
 
     def _bug(self, scenario: Scenario) -> Bug | None:
-        """Return the bug of a scenario, if it is the same as before."""
-        bug = explain(self._example(scenario).play())
-        is_other = bug is not None and any(bug.finding.group != one.finding.group for one in self._failing.values())
-        return None if is_other else bug
+        """Return the bug of a scenario, if it is the same as before. Two calls at once must fail several times."""
+        bug: Bug | None = None
+        is_race = scenario.has_races and bool(self._failing)
+        for _ in range(_TIMES if is_race else 1):
+            bug = explain(self._example(scenario).play())
+            if bug is None or bug.waited:
+                break
+        for known in self._failing.values():
+            if bug is not None and bug.finding.group != known.finding.group:
+                return None
+        return bug
 
 
 def _settings(options: Options) -> Settings:
-    """Return Hypothesis's settings without a deadline and health checks."""
-    chosen, every = options.settings or Settings(), list[Any](HealthCheck)
+    """Return Hypothesis's settings without a deadline. ``find()`` itself makes no health checks."""
+    chosen = options.settings or Settings()
     usual = _EXAMPLES if options.max_seconds is None else _ENDLESS
     return Settings(
         chosen,
         deadline=None,
-        suppress_health_check=every,
-        report_multiple_bugs=False,
         # An explanation would be about the machine's code, not the client's.
         phases=[phase for phase in chosen.phases if phase is not Phase.explain],
         max_examples=options.max_examples or usual,
@@ -461,5 +471,7 @@ def _rest(scenario: Scenario, taken: int) -> Scenario | None:
     return replace(scenario, steps=(directed.SEVERAL, *rest)) if rest else None
 
 
-def _simplest(strategy: SearchStrategy[Any], options: Options) -> Any:  # noqa: ANN401  # any value can be drawn
-    return find(strategy.map(_Drawn), lambda _: True, settings=_settings(options)).value
+def _simplest(strategy: SearchStrategy[Any]) -> Any:  # noqa: ANN401  # any value can be drawn
+    # The caller's settings may leave out the phase that shrinks.
+    settings = Settings(database=None, deadline=None)
+    return find(strategy.map(_Drawn), lambda _: True, settings=settings).value

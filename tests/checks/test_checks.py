@@ -8,6 +8,8 @@ import http.client
 import json
 import os
 import re
+import threading
+import time
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -47,6 +49,20 @@ class ReadsForLong(ReadsMuchLater):
     """Correct: its threads still run after many further calls."""
 
     pause = 0.5
+
+
+class RenamesAThread(HttpClientPets):
+    """Names a thread after its key when the thread has begun."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Any:
+        thread = threading.Thread(target=self.tracks)
+        thread.start()
+        thread.join()
+        return super().ask(method, path, body)
+
+    def tracks(self) -> None:
+        threading.current_thread().name = f"pets-{self.key}"
+        time.sleep(0.1)  # a thread goes on for some time
 
 
 FOUND: dict[str, list[tuple[type, Story]]] = {
@@ -158,6 +174,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (stories.ShowsItsKey, lists),
         (lives_shown.AsksAChild, lists),
         (lives_shown.NamesAThread, lists),
+        (RenamesAThread, lists),
         (lives_shown.LeavesItsConfiguration, lists),
         (reports_again.KeyInResults, lists),
     ],
