@@ -212,11 +212,14 @@ def requests_are_asked_for(seen: Observation) -> Mistake | None:
         return _unasked_without_call(seen)
     # Another thread may have sent the other reads.
     are_excused = seen.shared and any(asks_for(seen.call, exchange) for exchange in seen.exchanges)
+    location = ""
     for exchange in seen.exchanges:
         mistake = _difference(seen.call, exchange)
-        is_excused = are_excused and not commits(exchange)
-        if mistake is not None and not is_excused:
+        # The response before named the address, as a redirection does.
+        is_excused = are_excused or location.endswith(exchange.target)
+        if mistake is not None and (commits(exchange) or not is_excused):
             return mistake
+        location = exchange.response_headers.get("Location", "")
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
-from petstore_mock.common.masking import mask_target, mask_text, printable, request_line
+from petstore_mock.common.masking import mask_text, printable, request_line
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.suggesting import readable
@@ -209,11 +209,6 @@ class Exchange:
     def masked(self, text: str) -> str:
         """Return ``text`` with the keys of the world and of the request masked."""
         return mask_text(text, self.secrets)
-
-    @property
-    def masked_target(self) -> str:
-        """The target with masked keys; a parameter whose name suggests a key is masked too."""
-        return mask_target(self.target, self.secrets)
 
     @property
     def request_line(self) -> str:

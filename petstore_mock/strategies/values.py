@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
 from json import loads
-from operator import mul
+from operator import itemgetter, mul
 from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
@@ -106,10 +106,6 @@ def _texts(_: Schema) -> SearchStrategy[str]:
     return st.builds(mul, st.text(CHARACTERS, max_size=8), st.sampled_from(_LENGTHS))
 
 
-def _members_of_enum(schema: Schema) -> list[Json]:
-    return list(schema["enum"])
-
-
 def _near_enum(schema: Schema) -> list[Json]:
     near: list[Json] = []
     for item in schema["enum"]:
@@ -161,7 +157,7 @@ def objects(schema: Schema) -> SearchStrategy[JsonObject]:
 _WHOLE: Final = _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_always(-(2**63) - 1))
 _ROWS: Final = {
     "text": _Drawn(simple=_always(*_TEXTS), others=_texts),
-    "enum": _Drawn(simple=_members_of_enum, near=_near_enum),
+    "enum": _Drawn(simple=itemgetter("enum"), near=_near_enum),
     "int64": _WHOLE,
     "integer": _WHOLE,
     "number": _Drawn(simple=_of_kind, others=_numbers),
@@ -178,8 +174,8 @@ if _ROWS.keys() != KINDS.keys():
 def samples(schema: Schema) -> list[Json]:
     """Return values that a schema allows, the simplest first."""
     simple = _ROWS[kind_of(schema).name].simple(schema)
-    simple += [loads(edge.text) for edge in edges(schema)]
-    return [*filter(partial(allows, schema), simple)]
+    at_edges = [loads(edge.text) for edge in edges(schema)]
+    return [*filter(partial(allows, schema), [*simple, *at_edges])]
 
 
 def values(schema: Schema) -> SearchStrategy[Json]:

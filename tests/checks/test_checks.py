@@ -543,3 +543,9 @@ def test_a_closed_client_may_refuse_later_calls_too() -> None:
     with PetStoreMock() as petstore, watch(by_key(reports_later.PoolOfTheLast), petstore) as client:
         client.reuse()
         client.list_pets()
+
+
+def test_a_redirection_may_name_other_parameters(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.respond(307, headers={"Location": f"{petstore.url}/pets?limit=1"}), times=1, on="listPets")
+    with checks.watched(maker_of(reports_shown.LocationResolved), petstore) as client:
+        client.list_pets(status="available")

@@ -16,7 +16,7 @@ from petstore_mock.interface.schemas import arguments, properties
 from petstore_mock.interface.table import OPERATIONS, snake_case
 from petstore_mock.stateful import ClientBugError, check_client
 
-TIMEOUT = 1.0
+TIMEOUT = 0.25
 World = Any  # a PetStoreMock, but the static types of this checkout lack the additions
 
 
@@ -94,13 +94,6 @@ class Client:
         return value
 
 
-def test_machine_passes_a_correct_client_and_calls_each_operation_with_each_argument() -> None:
-    check_client(Client, max_examples=60)
-    for operation in OPERATIONS.values():
-        for name in arguments(operation):
-            assert Client.counts[f"{operation.name} {name}"] > 0, (operation.name, name)
-
-
 class SendsARestAgain(Client):
     def exchange(self, operation: Any, *request: Any) -> object:
         try:
@@ -121,6 +114,13 @@ class SendsAHomeAgain(Client):
             if operation.name != "rehousePet":
                 raise
             return super().exchange(operation, *request)
+
+
+def test_machine_passes_a_correct_client_and_calls_each_operation_with_each_argument() -> None:
+    check_client(SendsAHomeAgain, max_examples=60)
+    for operation in OPERATIONS.values():
+        for name in arguments(operation):
+            assert Client.counts[f"{operation.name} {name}"] > 0, (operation.name, name)
 
 
 class DropsTheHeader(Client):
@@ -145,10 +145,6 @@ class AcceptsAnythingAfterARetirement(Client):
             if operation.name != "retirePet":
                 raise
             return None
-
-
-def test_machine_accepts_a_repeated_put() -> None:
-    check_client(SendsAHomeAgain, max_examples=40)
 
 
 @pytest.mark.parametrize(

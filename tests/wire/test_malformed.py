@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import Callable
+from copy import copy
 
 import pytest
 
@@ -188,7 +189,7 @@ def test_refusal_never_shows_a_key(client: Raw, petstore: PetStoreMock) -> None:
 @pytest.mark.parametrize("size", range(170, 200, 5))
 def test_refused_target_shows_no_part_of_a_key(client: Raw, petstore: PetStoreMock, size: int) -> None:
     client.call(b"GET /%b?x=%b HTTP/1.1" % (b"y" * size, KEY.encode()) + END)
-    assert petstore.journal.last.masked_target == f"/{'y' * size}?x=***"
+    assert copy(petstore.journal.last).target == f"/{'y' * size}?x=***"
 
 
 # HEAD: the response has no body (RFC 9110 §9.3.2)

@@ -178,5 +178,5 @@ def _is_asked_for(seen: Seen, _history: History) -> Results:
         words = f"the animal with id {seen.pet_id}"
     if is_object(document) and "id" in document:
         yield Result(not seen.shows_another, words, "another animal")
-    elif expected == OPEN and is_array(document) and document:
+    elif seen.operation in READS and expected == OPEN and is_array(document) and document:
         yield Result(holds=False, expected=words)

@@ -178,7 +178,8 @@ def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: 
     for name, value in refused[-1].sets.items():
         was_there = is_same_value(name, former.get(name), value)
         is_kept = is_same_value(name, pet.get(name), value) and not was_there
-        yield Result(not is_kept, f"{name} not to be {dumps(value)}, that of a refused {what}")
+        words = f"{name} not to be {dumps(value)}, that of a refused {what}"
+        yield Result(not is_kept, words, f"{name} differs")
 
 
 def _refused(operation: Operation, seen: Seen, history: History) -> list[Seen]:

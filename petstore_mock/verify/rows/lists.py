@@ -208,7 +208,8 @@ def _selects(parameter: Parameter, seen: Seen, history: History) -> Results:
     words = f"only animals {_selected(parameter)}"
     for wanted in seen.filters:
         if wanted.parameter is parameter:
-            yield Result(_selects_all(wanted, seen), words, _cause_of_others(wanted, seen, history))
+            is_right = all(map(wanted.selects, filter(is_pet, seen.items)))
+            yield Result(is_right, words, _cause_of_others(wanted, seen, history))
 
 
 def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
@@ -223,10 +224,6 @@ def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
         if wanted in one.filters and not others.isdisjoint(history.standing(one)):
             return f"{field} differs"
     return f"{wanted.parameter.name} selects others"
-
-
-def _selects_all(wanted: Wanted, seen: Seen) -> bool:
-    return all(map(wanted.selects, filter(is_pet, seen.items or ())))
 
 
 def _add_wrong_filters(row: Clause, operation: Operation, parameter: Parameter) -> None:

@@ -52,9 +52,9 @@ def rows() -> Rows:
 
 def _of_base_address() -> Clause:
     words = "The base address includes the version path segment /v1"
-    row = About(LISTS[0]).every("1-base-address", words, _is_at_base_address)
+    row = About(LISTS).every("1-base-address", words, _is_at_base_address)
     row.send(*[request(one, phase=Phase.LISTS) for one in LISTS])
-    row.mistake("not-there", "returns 404 for every valid request", changes.refuse(404))
+    row.mutant("{prefix}-not-there", "{operation} returns 404 for every valid request", changes.refuse(404))
     return row
 
 
