@@ -33,6 +33,7 @@ ARGUMENTS: Final[dict[str, dict[str, Any]]] = {
     "truncate": {"fraction": 0.25},
     "dribble": {"bytes_per_second": 9},
     "encoded": {"coding": "double"},
+    "extra_fields": {"headers": {"Set-Cookie": ["a=1", "b=2"]}},
     "interim": {"status": 103},
     "sequence": {"faults": [503, {"kind": "reset"}]},
 }
