@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from petstore_mock.checks.adapting import AdaptedClient
-    from petstore_mock.checks.check import Ended, Thunk
+    from petstore_mock.checks.check import Ended, Exchanges, Thunk
     from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Classify
     from petstore_mock.journal.exchange import Exchange
-    from petstore_mock.journal.journal import Journal
 
 _TICK: Final = 0.02  # seconds between two looks
 _FIRST_TICK: Final = 0.0005
@@ -114,7 +113,7 @@ class Player:
     def attend(
         self,
         work: Thunk,
-        journal: Journal,
+        journal: Exchanges,
         limits: Limits,
         *,
         handshake: bool,
@@ -162,7 +161,7 @@ class Player:
 class _Attendance:
     """Watches the requests of a call that is under way."""
 
-    def __init__(self, journal: Journal, limits: Limits, *, handshake: bool) -> None:
+    def __init__(self, journal: Exchanges, limits: Limits, *, handshake: bool) -> None:
         self._journal, self._limits, self._handshake = journal, limits, handshake
         self._before = len(journal)
         self._looked = monotonic()
@@ -176,7 +175,7 @@ class _Attendance:
         requests = len(self._journal) - self._before
         if requests > RUNAWAY:
             return "ran away"
-        last = self._journal.last if requests else None
+        last = self._journal[-1] if requests else None
         hangs = self._handshake if last is None else _never_responds(last)
         is_in_flight = last is not None and last.in_flight
         is_due = is_in_flight and not hangs

@@ -210,6 +210,11 @@ class Observation:
         return (call, outcome) if outcome.ended is None else None
 
     @property
+    def ending(self) -> Outcome:
+        """The outcome; an empty one if it is not known."""
+        return self.outcome or Outcome()
+
+    @property
     def facts(self) -> Process:
         """The facts about the client's process; no facts if they are not known."""
         return self.process or Process()

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     rules={"key in an exception": "raised {error}, whose text contains the API key{form}"},
 )
 def key_not_in_errors(seen: Observation) -> Mistake | None:
-    error = None if seen.outcome is None else seen.outcome.error
-    for link in chain_of(error, shown=True):
+    for link in chain_of(seen.ending.error, shown=True):
         kind = type(link)
         texts = [text_of(str, link), *getattr(link, "__notes__", ())]
         # The repr of a library's exception may show the request; the client's author can't change it.
@@ -44,8 +43,7 @@ def key_not_in_output(seen: Observation) -> Mistake | None:
     # One search of all texts takes far less time than a search of each: a library may log ten lines for each request.
     has_key = key_in("\n".join(process.shown), seen.keys) is not None
     texts = [*process.shown] if has_key else []
-    result = None if seen.outcome is None else seen.outcome.value
-    for name, owner in (("the client", process.client), ("a result", result)):
+    for name, owner in (("the client", process.client), ("a result", seen.ending.value)):
         texts += [Shown(text_of(make, owner), f"the {make.__name__} of {name}") for make in (repr, str)]
     for text in texts:
         form = key_in(text, seen.keys)

@@ -186,8 +186,8 @@ def _cause(outcome: Outcome) -> str:
     },
 )
 def call_ends(seen: Observation) -> Mistake | None:
-    outcome = seen.outcome
-    if outcome is None or outcome.ended in {None, "left"}:
+    outcome = seen.ending
+    if outcome.ended in {None, "left"}:
         return None
     after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
     if outcome.ended == "hung":
@@ -211,7 +211,7 @@ def call_ends(seen: Observation) -> Mistake | None:
     rules={HELD: "held its event loop for {seconds:.1f} s"},
 )
 def event_loop_is_free(seen: Observation) -> Mistake | None:
-    held = 0.0 if seen.outcome is None else seen.outcome.held
+    held = seen.ending.held
     return Mistake(HELD, seconds=held) if held >= _HELD else None
 
 
@@ -650,8 +650,8 @@ def results_stay(seen: Observation) -> Mistake | None:
     rules={"failed close": "{outcome}"},
 )
 def close_succeeds(seen: Observation) -> Mistake | None:
-    outcome = seen.outcome if seen.call is None else None
-    if outcome is None or outcome.error is None:
+    outcome = seen.ending
+    if seen.call is not None or outcome.error is None:
         return None
     if outcome.interrupt is not None:
         return None
@@ -665,10 +665,8 @@ def close_succeeds(seen: Observation) -> Mistake | None:
     rules={"exception swallowed": "{outcome} after {interrupt} had interrupted it"},
 )
 def interrupts_come_out(seen: Observation) -> Mistake | None:
-    outcome = seen.outcome
-    if outcome is None or outcome.interrupt is None:
-        return None
-    if isinstance(outcome.error, outcome.interrupt):
+    outcome = seen.ending
+    if outcome.interrupt is None or isinstance(outcome.error, outcome.interrupt):
         return None
     return Mistake("exception swallowed", outcome=str(outcome), interrupt=outcome.interrupt.__name__)
 
@@ -683,7 +681,7 @@ def interrupts_come_out(seen: Observation) -> Mistake | None:
     },
 )
 def exceptions_are_usable(seen: Observation) -> Mistake | None:
-    error = None if seen.outcome is None else seen.outcome.error
+    error = seen.ending.error
     if error is None:
         return None
     if seen.is_same_error and seen.exchanges:

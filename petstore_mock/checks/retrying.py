@@ -67,7 +67,7 @@ class Policy:
             if not asked:
                 return None
             sent = _too_many(self, asked) or _misplaced(self, asked)
-            has_failed = seen.outcome is not None and seen.outcome.error is not None
+            has_failed = seen.ending.error is not None
             return _too_few(self, asked) if has_failed and sent is None else sent
 
         return check(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from petstore_mock.checks.adapting import MakeClient, Methods
-    from petstore_mock.checks.check import Ended, Group, Thunk
+    from petstore_mock.checks.check import Ended, Exchanges, Group, Thunk
     from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Classify, ReadPet
     from petstore_mock.faults import Fault
@@ -369,11 +369,15 @@ class WatchedClient:
     def _guarded(self, function: Thunk, limits: Limits, pulse: Pulse | None = None) -> Outcome:
         """Call code of the client in a thread, because it may never end, or end the thread."""
         handshake = any(planned.fault.row.meets_handshakes for planned in _planned(self.petstore))
-        player = Player() if self.player.is_lost else self.player
+        player = self.player
+        journal: Exchanges = self.petstore.journal
+        if player.is_lost:
+            # The call that did not end may still send requests.
+            player, journal = Player(), ()
         context = copy_context()
         outcome = player.attend(
             lambda: context.run(attempt, function, self._classify),
-            self.petstore.journal,
+            journal,
             limits,
             handshake=handshake,
             pulse=pulse,

@@ -490,6 +490,27 @@ def test_a_call_that_does_not_stop_sending_requests_is_found() -> None:
             client.get_pet(1)
 
 
+@checks.check(section="", words="a check may take time")
+def takes_time(_seen: checks.Observation) -> None:
+    time.sleep(1.0)
+
+
+def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
+    is_over = threading.Event()
+
+    class Endless(HttpClientPets):
+        def get_pet(self, pet_id: int) -> Any:
+            while not is_over.is_set():
+                with contextlib.suppress(BaseException):
+                    super().get_pet(pet_id)
+
+    with PetStoreMock(seed=1) as petstore, contextlib.closing(Endless(petstore.url, petstore.api_key)) as endless:
+        client = checks.watched(lambda _: endless, petstore, checks=[takes_time, checks.call_ends])
+        with pytest.raises(AssertionError, match=r"get_pet\(1\) sent more than 200 requests and did not end"):
+            client.get_pet(1)
+        is_over.set()
+
+
 def test_a_call_is_shown_as_python_source() -> None:
     arguments: dict[str, Any] = {"name": "x" * 80, "categoryId": 1}
     assert checks.Call("createPet", arguments).code == "create_pet(name='x' * 80, category_id=1)"
