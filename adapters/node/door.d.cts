@@ -34,7 +34,7 @@ export type FaultDribble = { "kind": "dribble"; "bytes_per_second": number };
 
 export type FaultEmptyReply = { "kind": "empty_reply" };
 
-export type FaultEncoded = { "kind": "encoded"; "coding": "gzip-multi" | "x-gzip" | "deflate-zlib" | "deflate-raw" | "double" | "gzip-cut" };
+export type FaultEncoded = { "kind": "encoded"; "coding": "gzip" | "gzip-multi" | "x-gzip" | "deflate-zlib" | "deflate-raw" | "double" | "gzip-cut" };
 
 export type FaultEndlessBody = { "kind": "endless_body" };
 

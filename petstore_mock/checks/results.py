@@ -389,9 +389,15 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     expected = _by_response(call, exchange, seen)
     if fault is not None and is_lost(exchange):
         return _after_loss(call, fault, expected)
-    may_be_late = fault is not None and (fault.takes_time or fault.row.excuses)
-    is_late = may_be_late or exchange.delayed_by is not None
+    may_fail = fault is not None and (fault.takes_time or _is_excuse(fault, exchange))
+    is_late = may_fail or exchange.delayed_by is not None
     return expected._replace(kinds=expected.kinds | _LOST) if is_late else expected
+
+
+def _is_excuse(fault: Fault, exchange: Exchange) -> bool:
+    """Whether a client may fail to read a response with a fault. It reads a content coding that it asked for."""
+    asked = exchange.headers.get("accept-encoding", "").replace(" ", "").split(",")
+    return fault.row.excuses and fault.arguments.get("coding") not in asked
 
 
 def _after_loss(call: Call, fault: Fault, expected: _Allowed) -> _Allowed:

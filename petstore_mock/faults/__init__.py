@@ -265,8 +265,8 @@ def encoded(coding: str) -> Fault:
     """Send the operation's response under a content coding, also to a client that did not ask for it.
 
     Args:
-        coding: ``gzip-multi`` (two members), ``x-gzip``, ``deflate-zlib``, ``deflate-raw``, ``double`` (gzip twice,
-            named once), or ``gzip-cut`` (the data ends early).
+        coding: ``gzip``, ``gzip-multi`` (two members), ``x-gzip``, ``deflate-zlib``, ``deflate-raw``, ``double`` (gzip
+            twice, named once), or ``gzip-cut`` (the data ends early).
 
     Raises:
         PetStoreMockError: there is no such coding. The message suggests the nearest name.

@@ -40,6 +40,7 @@ def _cut_short(body: bytes) -> bytes:
 
 # The name of a content coding on the wire, and the function that packs a body.
 CODINGS: Final[Mapping[str, tuple[str, Callable[[bytes], bytes]]]] = {
+    "gzip": ("gzip", _gzipped),
     "gzip-multi": ("gzip", _in_members),
     "x-gzip": ("x-gzip", _gzipped),
     "deflate-zlib": ("deflate", zlib.compress),

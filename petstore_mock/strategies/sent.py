@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from petstore_mock import faults as kinds
+from petstore_mock.faults.changes import CODINGS
 from petstore_mock.interface.schemas import schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
 
@@ -30,7 +31,6 @@ _HINTS: Final = (
     # The obsolete forms of dates, which a client must accept (RFC 9110 §5.6.7).
     *("Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"),
 )
-_CODINGS: Final = ("gzip-multi", "x-gzip", "deflate-zlib", "deflate-raw", "double", "gzip-cut")
 _GATEWAY: Final = "<html><body>Bad gateway</body></html>"
 
 # Fields that a right response may have, in forms that real services send: cookies, and values that are no numbers.
@@ -134,7 +134,7 @@ QUICK: Final[Mapping[str, Faults]] = MappingProxyType(
         "responses that HTTP allows": (
             *(kinds.interim(100), kinds.many_fields(), kinds.no_date(), kinds.until_close(), kinds.chunk_extras()),
             *(kinds.no_spaces(), *(kinds.extra_fields(fields) for fields in _FURTHER)),
-            *(kinds.reason_phrase(""), kinds.reason_phrase("Voilà"), *map(kinds.encoded, _CODINGS)),
+            *(kinds.reason_phrase(""), kinds.reason_phrase("Voilà"), *map(kinds.encoded, CODINGS)),
         ),
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import gzip
 import http.client
 import json
 import os
@@ -31,7 +32,7 @@ from tests.clients import (
     reports_shown,
     slips,
 )
-from tests.clients.correct import CORRECT, ApiError, HttpClientPets, make_correct
+from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, make_correct
 from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
 
@@ -570,3 +571,36 @@ def test_a_redirection_may_name_other_parameters(petstore: PetStoreMock) -> None
     petstore.inject(faults.respond(307, headers={"Location": f"{petstore.url}/pets?limit=1"}), times=1, on="listPets")
     with checks.watched(maker_of(reports_shown.LocationResolved), petstore) as client:
         client.list_pets(status="available")
+
+
+class AsksForGzip(HttpClientPets):
+    """Asks for a content coding, and does not read it (cozy/request-json#58)."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "Accept-Encoding": "gzip, deflate"}
+
+
+class ReadsGzip(AsksForGzip):
+    """Correct."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        answer = super().receive(response)
+        if answer.headers.get("Content-Encoding") == "gzip":
+            answer.body = gzip.decompress(answer.body)
+        return answer
+
+
+@pytest.mark.parametrize("client", [HttpClientPets, ReadsGzip])
+def test_a_client_may_fail_to_read_a_content_coding_that_it_did_not_ask_for(
+    client: type[HttpClientPets], petstore: PetStoreMock
+) -> None:
+    for coding in ("gzip", "x-gzip"):
+        petstore.inject(faults.encoded(coding), times=1)
+        with checks.watched(maker_of(client), petstore) as watched, contextlib.suppress(ValueError):
+            watched.list_pets()
+
+
+def test_a_client_reads_a_content_coding_that_it_asked_for(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.encoded("gzip"), times=1)
+    with checks.watched(maker_of(AsksForGzip), petstore) as watched, pytest.raises(AssertionError, match="gzip"):
+        watched.list_pets()

@@ -29,6 +29,7 @@ WHOLE: Final = (
     faults.chunk_extras(),
 )
 UNPACK: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "gzip": gzip.decompress,
     "gzip-multi": gzip.decompress,
     "x-gzip": gzip.decompress,
     "deflate-zlib": zlib.decompress,

@@ -21,6 +21,7 @@ import requests
 import urllib3
 
 from petstore_mock import PetStoreMock, faults
+from petstore_mock.faults.changes import CODINGS
 from petstore_mock.interface.static import OperationName
 from tools.documents.blocks import ROOT, table
 
@@ -166,7 +167,6 @@ class Row:
     timeout: float = PATIENCE
 
 
-CODINGS: Final = ("gzip-multi", "x-gzip", "deflate-zlib", "deflate-raw", "double", "gzip-cut")
 ROWS: Final = (
     Row("`401`", faults.unauthorized()),
     Row("`404`", faults.not_found()),
