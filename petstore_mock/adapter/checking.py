@@ -49,7 +49,7 @@ _STAYS: Final = "process kept alive"
     rules={"process ended": "ended the process of the client, which {how}", _STAYS: "{how}"},
 )
 def program_goes_on(seen: Observation) -> Mistake | None:
-    error = None if seen.outcome is None else seen.outcome.error
+    error = seen.ending.error
     if isinstance(error, EndedError):
         return Mistake("process ended", how=error.how)
     return Mistake(_STAYS, how=str(error)) if isinstance(error, _UnendedError) else None
