@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from petstore_mock.checks import Kind, UnknownErrorError
 from petstore_mock.common.guards import is_array, is_object
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from petstore_mock.common.values import Json
     from petstore_mock.interface.table import Operation
 
-Message: TypeAlias = "Mapping[str, Any]"
+Message: TypeAlias = "Mapping[str, Json]"
 VERSION: Final = 1
 CANCELLED: Final = "cancelled"
 #: The kinds of an error that have no status, with what they mean to the checks. None: the caller can't tell.

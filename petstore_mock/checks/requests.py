@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from itertools import chain, filterfalse
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from petstore_mock.checks.check import Mistake, Source, check
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks.check import Call, Exchanges, Observation
     from petstore_mock.checks.reading import Fields
+    from petstore_mock.common.values import Json
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
 
@@ -322,7 +323,7 @@ def _wrong_body(call: Call, exchange: Exchange) -> Mistake | None:
     return Mistake("wrong body", source, wrong=", ".join(wrong.values()), cause=", ".join(wrong))
 
 
-def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+def _json(exchange: Exchange) -> Json:
     try:
         return exchange.json()
     except ValueError:
@@ -345,7 +346,7 @@ def _shown(name: str, sent: object, wanted: object) -> str:
     return f"{found}, which the caller did not pass" if wanted is None else f"{found} instead of {wanted}"
 
 
-def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
+def same(found: Json, wanted: Json) -> bool:
     """Whether two values are equal and have the same types. In Python, ``1 == True`` and ``1 == 1.0``."""
     if is_array(wanted) and is_array(found):
         return len(found) == len(wanted) and all(map(same, found, wanted))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.refusing import Stays
@@ -11,6 +11,8 @@ from petstore_mock.common.suggesting import helpful
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from petstore_mock.common.values import Json
 
 
 @helpful()
@@ -20,7 +22,7 @@ class Clock(Stays):
     You can keep this object across resets, because it always shows the clock of its world.
     """
 
-    def __init__(self, change: Callable[..., Mapping[str, Any]]) -> None:
+    def __init__(self, change: Callable[..., Mapping[str, Json]]) -> None:
         self._change = change  # applies a change, if any, and returns the state
 
     def __repr__(self) -> str:

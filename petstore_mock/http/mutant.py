@@ -6,7 +6,7 @@ The fake applies a mutant without knowing its mistake. ``verify`` has the mutant
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.conditions import condition_of_status, error_document
@@ -15,7 +15,7 @@ from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from petstore_mock.common.values import JsonObject
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.table import Operation
 
     Pet = JsonObject
@@ -47,7 +47,7 @@ class Turn:
     refused_key: str  # the condition that refuses the key; empty if the key is valid
     animals: Animals
     status: int = 0
-    document: Any = None  # the JSON value of the response's body
+    document: Json = None  # the JSON value of the response's body
     media_type: str | None = "application/json"
     body: bytes | None = None  # the bytes to send instead of ``document``
     former: Pet | None = None  # the animal of the request, as it was before the operation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, product
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.common.masking import cut_middle
 from petstore_mock.common.values import counted
@@ -15,7 +15,7 @@ from petstore_mock.pytest_plugin.variants import Variant, choose_mutants
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from petstore_mock.common.values import JsonObject
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.pytest_plugin.ledger import Ledger
 
 _FLAKY: Final = "These tests are flaky: they failed, and a replay had another result. Their failures do not count:"
@@ -183,7 +183,7 @@ def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Meas
     return Measure(lines, document)
 
 
-def _survivor(row: Mapping[str, Any]) -> list[str]:
+def _survivor(row: Mapping[str, Json]) -> list[str]:
     """Return a mutant that no test noticed in lines that fit a terminal."""
     tests = _listed([cut_middle(test, _LONGEST_NAME) for test in row["reached_by"]], most=_REACHED) or "no test"
     mistake = f"{row['name']}: {row['does']}"

@@ -29,7 +29,7 @@ from petstore_mock.verify.seen import NO_JSON
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from petstore_mock.common.values import JsonObject
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.gaps import Gap
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.seen import History, Seen
@@ -227,7 +227,7 @@ def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     return _of_filter(others, seen, history)
 
 
-def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Choice:
+def _of_filter(values: Mapping[str, Json], seen: Seen, history: History) -> Choice:
     if not history.views:
         return None
     # A filter without a value selects all animals.
@@ -235,7 +235,7 @@ def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Choic
     return _named(ignores, bool(seen.count)) or ""
 
 
-def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Choice:
+def _of_limit(limits: Mapping[str, Json], seen: Seen, history: History) -> Choice:
     # With fewer animals, all alternatives give the same list.
     if len(history.standing(seen)) <= min(limits.values()):
         return None

@@ -6,7 +6,7 @@ import re
 import secrets
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from petstore_mock.common.dates import iso
@@ -18,7 +18,7 @@ from petstore_mock.verify.probes import LONG_TEXT, Probe, text_of
 from petstore_mock.verify.seen import Wanted, is_pet, known_part, oddness
 
 if TYPE_CHECKING:
-    from petstore_mock.common.values import JsonObject
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.verify.seen import Seen
 
     Pet = JsonObject
@@ -62,7 +62,7 @@ class Filling:
         # The animals that the run created and did not remove: the number of their fields, by id.
         self.made: dict[int, int] = {}
         # Values of listed animals, by field.
-        self._values: dict[str, list[Any]] = defaultdict(list)
+        self._values: dict[str, list[Json]] = defaultdict(list)
         self._was_listed = False
         # The first animal of a list without filters.
         self._first: Pet = {}

@@ -24,7 +24,7 @@ from petstore_mock.verify.probes import REQUIRED, limits_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from petstore_mock.common.values import JsonObject
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.transport.client import FailedError
@@ -56,7 +56,7 @@ def _number(text: str) -> float:
     return number
 
 
-def _json(body: bytes, number: Callable[[str], float] = _number) -> Any:  # noqa: ANN401  # a JSON value
+def _json(body: bytes, number: Callable[[str], float] = _number) -> Json:
     """Return the JSON value of a body, or NO_JSON."""
     try:
         # int() raises for NaN, which is no JSON.
@@ -65,7 +65,7 @@ def _json(body: bytes, number: Callable[[str], float] = _number) -> Any:  # noqa
         return NO_JSON
 
 
-def _read(body: bytes) -> tuple[bytes, Any]:
+def _read(body: bytes) -> tuple[bytes, Json]:
     """Return what stands before the JSON of a body, and the JSON value, or NO_JSON.
 
     A byte order mark, a guard against inclusion, or a warning may stand before it.
@@ -88,7 +88,7 @@ def _beyond_utf8(body: bytes) -> str:
     return ""
 
 
-def _members(body: bytes) -> Mapping[str, Any]:
+def _members(body: bytes) -> Mapping[str, Json]:
     """Return the members of a JSON object; empty for another body."""
     # 1.0 is no integer here: whether a service reads it as one is a gap.
     value = _json(body, float)
@@ -99,9 +99,9 @@ class Wanted(NamedTuple):
     """A filter of a request, with its value."""
 
     parameter: Parameter
-    value: Any
+    value: Json
 
-    def selects(self, pet: Mapping[str, Any]) -> bool:
+    def selects(self, pet: Mapping[str, Json]) -> bool:
         """Whether the filter selects an animal. One fitting element of an array is enough."""
         field = self.parameter.filters_by
         relation = self.parameter.says
@@ -119,7 +119,7 @@ class Wanted(NamedTuple):
         except TypeError:  # the service returned another type, which breaks the clause of the field
             return False
 
-    def is_bound(self, pet: Mapping[str, Any]) -> bool:
+    def is_bound(self, pet: Mapping[str, Json]) -> bool:
         """Whether an animal has exactly the value of the filter."""
         field = self.parameter.filters_by
         return field in pet and is_same_value(field, pet[field], self.value)
@@ -132,18 +132,18 @@ def read_values(operation: Operation, given: Mapping[str, str]) -> JsonObject:
     return {name: kind_of(rules[name]).read(given[name]) for name in names}
 
 
-def wanted(operation: Operation, values: Mapping[str, Any]) -> list[Wanted]:
+def wanted(operation: Operation, values: Mapping[str, Json]) -> list[Wanted]:
     """Return the filters of a request with these values."""
     given = [parameter for parameter in operation.filters if parameter.name in values]
     return [Wanted(parameter, values[parameter.name]) for parameter in given]
 
 
-def matches(pet: Mapping[str, Any], filters: Iterable[Wanted]) -> bool:
+def matches(pet: Mapping[str, Json], filters: Iterable[Wanted]) -> bool:
     """Whether a list with these filters holds the animal."""
     return all(one.selects(pet) for one in filters)
 
 
-def known_part(pet: Mapping[str, Any]) -> Pet:
+def known_part(pet: Mapping[str, Json]) -> Pet:
     """Return the fields of an animal that the interface knows."""
     return {name: pet[name] for name in properties(ANIMAL) if name in pet}
 
@@ -153,7 +153,7 @@ def is_same_value(name: str, value: object, other: object) -> bool:
     return _is_same(properties(ANIMAL)[name], value, other)
 
 
-def _is_same(rules: Mapping[str, Any], value: object, other: object) -> bool:
+def _is_same(rules: Mapping[str, Json], value: object, other: object) -> bool:
     if is_object(value) and is_object(other):
         return all(_is_same(part, value.get(name), other.get(name)) for name, part in parts(rules))
     kind = kind_of(rules)
@@ -230,7 +230,7 @@ class Seen:
         objects = filter(is_object, self.items or ())
         return [dict(pet) for pet in objects if is_integer(pet.get("id"))]
 
-    def _items(self) -> list[Any] | None:
+    def _items(self) -> list[Json] | None:
         """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""
         if not self.is_readable or self.operation.response is None:
             return None
@@ -312,7 +312,7 @@ class Seen:
         return None
 
     @cached_property
-    def objects(self) -> list[Mapping[str, Any]]:
+    def objects(self) -> list[Mapping[str, Json]]:
         """The elements of the response that have at least one field of an animal."""
         names = properties(ANIMAL).keys()
         objects = filter(is_object, self.items or ())
@@ -402,7 +402,7 @@ def has_sent(pet: Pet, change: Seen) -> bool:
     return all(is_same_value(name, pet.get(name), value) for name, value in change.sets.items())
 
 
-def oddness(pet: Mapping[str, Any]) -> tuple[bool, bool, int]:
+def oddness(pet: Mapping[str, Json]) -> tuple[bool, bool, int]:
     """Return a sort key, which is higher for an animal whose values some services change by mistake."""
     is_beyond_ascii = has_large = False
     longest = 0
@@ -415,7 +415,7 @@ def oddness(pet: Mapping[str, Any]) -> tuple[bool, bool, int]:
     return is_beyond_ascii, has_large, longest
 
 
-def _sample(items: list[Any], filters: Sequence[Wanted], made: Collection[int]) -> list[Any]:
+def _sample(items: list[Json], filters: Sequence[Wanted], made: Collection[int]) -> list[Json]:
     """Return the odd elements of a long list and the first others, in the order of the list, and all of ``made``.
 
     An element is odd if a check may refuse it, or if services change its values by mistake. The work after a response
@@ -423,7 +423,7 @@ def _sample(items: list[Any], filters: Sequence[Wanted], made: Collection[int]) 
     """
     is_right = is_valid(ANIMAL)
     ids: set[int | None] = set()
-    kept: list[Any] = []
+    kept: list[Json] = []
     counts: Counter[bool] = Counter()
     for item in items:
         pet_id = item["id"] if is_right(item) else None

@@ -26,6 +26,7 @@ NODE = {
     "KeyTakenAlong": "key to another service",
     "PostFollowed": "followed as a read",
     "ProxyForAll": "no request",
+    "GzipNotUnpacked": "wrong outcome",
     "RoundsResults": "wrong field",
     "IdsAsText": "wrong field",
     "ChunksDecodedAlone": "wrong field",

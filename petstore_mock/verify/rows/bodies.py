@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import groupby
 from json import JSONDecoder, dumps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from petstore_mock.interface.bodies import plain, short, wrong_bodies
 from petstore_mock.interface.kinds import Edge, edges, quick
@@ -21,6 +21,7 @@ from petstore_mock.verify.rows.lists import is_refused_value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from petstore_mock.common.values import Json
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.bodies import WrongBody
     from petstore_mock.interface.table import Operation
@@ -171,7 +172,7 @@ def _start(operation: Operation, name: str) -> str:
     return f"{first}{short(name)}"
 
 
-def _edges(rules: Mapping[str, Any]) -> list[Edge]:
+def _edges(rules: Mapping[str, Json]) -> list[Edge]:
     allowed = rules.get("enum", ())
     return [*(Edge(value, value, dumps(value)) for value in allowed), *edges(rules)]
 
@@ -200,7 +201,7 @@ def _choices(seen: Seen) -> set[Choice]:
     return choices
 
 
-def _text(members: Mapping[str, Any], name: str) -> str:
+def _text(members: Mapping[str, Json], name: str) -> str:
     """Return a member as JSON text; empty if it is left out."""
     return dumps(members[name]) if name in members else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from unicodedata import normalize
 
 from petstore_mock.interface.bodies import odd_texts, short
@@ -42,13 +42,14 @@ from petstore_mock.verify.seen import is_pet, is_same_value, known_part
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from petstore_mock.common.values import Json
     from petstore_mock.interface.kinds import Delicate
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen
 
-    Pet = Mapping[str, Any]
+    Pet = Mapping[str, Json]
 
 # The fields that a client sends.
 _SENT: Final = tuple(name for name in properties(ANIMAL) if not FIELDS[name].is_assigned)

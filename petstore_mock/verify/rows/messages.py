@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import chain
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
@@ -20,6 +20,7 @@ from petstore_mock.verify.rows.checks import cause_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from petstore_mock.common.values import Json
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen
 
@@ -90,7 +91,7 @@ def field_words(kind: str, name: str) -> str:
     return f"{kind}: {name}, {values}{required}"
 
 
-def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
+def of_member(kind: str, name: str, item: Mapping[str, Json]) -> Results:
     """Check a property of an animal or of an error."""
     rules = properties(kind)[name]
     if name not in item:
@@ -106,12 +107,12 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Results:
     yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", other_type(kind, rules, item[name]))
 
 
-def _missing(kind: str, item: Mapping[str, Any]) -> list[str]:
+def _missing(kind: str, item: Mapping[str, Json]) -> list[str]:
     required: list[str] = schema(kind)["required"]
     return [name for name in required if name not in item]
 
 
-def other_type(kind: str, rules: Mapping[str, Any], value: object) -> str:
+def other_type(kind: str, rules: Mapping[str, Json], value: object) -> str:
     """Return the cause of breaches by properties of another type: numbers as texts are one mistake."""
     return f"{kind}: {type(value)} for {type_of(rules)}"
 
@@ -172,7 +173,7 @@ def _has_objects(seen: Seen, _history: History) -> Results:
         yield Result(len(seen.objects) == len(seen.items), "only Pet objects", "form of documents")
 
 
-def _error_of(seen: Seen) -> Mapping[str, Any]:
+def _error_of(seen: Seen) -> Mapping[str, Json]:
     """Return the Error of a refusal that the interface declares; empty for other bodies."""
     document = seen.document
     if not is_object(document) or seen.status not in seen.operation.errors:

@@ -62,6 +62,13 @@ class ProxyForAll extends AxiosPets {
 
 // What is read
 
+/** Asks for gzip, and does not unpack it (cozy/request-json#58). */
+class GzipNotUnpacked extends HttpPets {
+  headers(body) {
+    return { ...super.headers(body), 'accept-encoding': 'gzip' };
+  }
+}
+
 /** Rounds the ids of results (brettlangdon/node-dogapi#16). */
 class RoundsResults extends FetchPets {
   parse(text) {
@@ -279,6 +286,7 @@ export const BUGGY = {
   KeyTakenAlong,
   PostFollowed,
   ProxyForAll,
+  GzipNotUnpacked,
   RoundsResults,
   IdsAsText,
   ChunksDecodedAlone,
