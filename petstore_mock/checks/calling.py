@@ -249,18 +249,19 @@ class _Hold:
     until: threading.Event
 
     def __init__(self, place: int | None) -> None:
-        self._place, self._reached, self._thread = place, 0, 0
+        # ``thread`` is the identifier of the thread while the call runs, else 0.
+        self._place, self._reached, self.thread = place, 0, 0
         self.begun, self.ended = threading.Event(), threading.Event()
 
     def run(self, call: Thunk) -> Any:  # noqa: ANN401  # a client returns any object
-        former, self._thread = sys.gettrace(), threading.get_ident()
+        former, self.thread = sys.gettrace(), threading.get_ident()
         if self._place is not None:
             sys.settrace(self._trace)
         try:
             return call()
         finally:
             sys.settrace(former)
-            self._thread = 0
+            self.thread = 0
             self.ended.set()
             self.begun.set()
 
@@ -284,7 +285,7 @@ class _Hold:
         while looks < _STANDS and monotonic() < deadline:
             if self.until.wait(_LOOK):
                 return
-            frame = sys._current_frames().get(self.other._thread)  # noqa: SLF001  # of the same class
+            frame = sys._current_frames().get(self.other.thread)
             if frame is None or frame.f_globals.get("__name__") in _WAITS_FOR_BYTES:
                 looks = 0
                 continue

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from petstore_mock.checks.check import Mistake, Source, check
 from petstore_mock.checks.reading import SUCCESSES, shortened
@@ -216,11 +216,11 @@ def requests_are_asked_for(seen: Observation) -> Mistake | None:
     location = ""
     for exchange in seen.exchanges:
         mistake = _difference(seen.call, exchange)
-        # The response before named the address, as a redirection does.
-        is_excused = are_excused or location.endswith(exchange.target)
+        # The response before named the address, as a redirection does (RFC 9110 §10.2.2).
+        is_excused = are_excused or exchange.url == location
         if mistake is not None and (commits(exchange) or not is_excused):
             return mistake
-        location = exchange.response_headers.get("Location", "")
+        location = urljoin(exchange.url, exchange.response_headers.get("Location", ""))
     return None
 
 

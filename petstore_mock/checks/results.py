@@ -395,7 +395,10 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
 
 
 def _is_excuse(fault: Fault, exchange: Exchange) -> bool:
-    """Whether a client may fail to read a response with a fault. It reads a content coding that it asked for."""
+    """Whether a client may fail to read a response with a fault. It reads a content coding that it asked for.
+
+    A coding with a weight, such as ``gzip;q=0``, does not count, because the client may refuse it (RFC 9110 §12.5.3).
+    """
     asked = exchange.headers.get("accept-encoding", "").replace(" ", "").split(",")
     return fault.row.excuses and fault.arguments.get("coding") not in asked
 

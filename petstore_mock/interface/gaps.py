@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from json import dumps, loads
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 from petstore_mock.common.dates import http_date
@@ -75,7 +75,7 @@ class Gap:
     makes_wait: bool = False  # whether a client that heeds the response waits in real time
 
     @property
-    def alternatives(self) -> Mapping[str, Json]:
+    def alternatives(self) -> Mapping[str, Any]:
         """The values or functions for the pipeline, the default first."""
         return {name: choice.use for name, choice in self.choices.items()}
 

@@ -173,9 +173,9 @@ if _ROWS.keys() != KINDS.keys():
 
 def samples(schema: Schema) -> list[Json]:
     """Return values that a schema allows, the simplest first."""
-    simple = _ROWS[kind_of(schema).name].simple(schema)
-    at_edges = [loads(edge.text) for edge in edges(schema)]
-    return [*filter(partial(allows, schema), [*simple, *at_edges])]
+    simple = [*_ROWS[kind_of(schema).name].simple(schema)]
+    simple += [loads(edge.text) for edge in edges(schema)]
+    return [*filter(partial(allows, schema), simple)]
 
 
 def values(schema: Schema) -> SearchStrategy[Json]:

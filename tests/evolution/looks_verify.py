@@ -17,8 +17,8 @@ from petstore_mock.verify.mutants import MUTANTS
 
 IDS = [clause.id for clause in CLAUSES]
 # Each kind of mutant once for each new operation, field and parameter would take minutes. So each section, and each
-# field or parameter, has some of its mutants tried: every sixteenth, in the order of the table.
-TRIED = [name for number, name in enumerate(MUTANTS) if number % 16 == 0]
+# field or parameter, has some of its mutants tried: every fourteenth, in the order of the table.
+TRIED = [name for number, name in enumerate(MUTANTS) if number % 14 == 0]
 
 
 def verdict_of(**options: Any) -> Verdict:
