@@ -105,7 +105,7 @@ class Bug:
     raised: str
     scenario: Scenario
     waited: bool
-    timed_out: bool  # whether the client's own timeout ended the call
+    was_lost: bool  # whether the client's own timeout or a lost connection ended the call
     chance: int | None
     importable: bool  # whether a new process can run the test
     lines: tuple[Line, ...] = ()
@@ -134,7 +134,7 @@ def explain(example: Example, *, fixes_chance: bool = False) -> Bug | None:
     keys = [world.petstore.api_key for world in example.worlds.values()]
     sentence = "\n".join([mask_text(str(found), keys), *_reasons(scenario)])
     test, importable = _source(example, fixes_chance=fixes_chance)
-    kind = None if found.outcome is None else found.outcome.kind
+    was_lost = found.outcome is not None and found.outcome.kind in ("timeout", "transport")
     return Bug(
         finding=found.finding,
         sentence=sentence,
@@ -143,7 +143,7 @@ def explain(example: Example, *, fixes_chance: bool = False) -> Bug | None:
         raised=mask_text(example.raised, keys),
         scenario=scenario,
         waited=example.waited,
-        timed_out=kind == "timeout",
+        was_lost=was_lost,
         chance=example.chance,
         importable=importable,
         lines=tuple(example.lines),

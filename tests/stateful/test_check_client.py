@@ -26,7 +26,7 @@ from hypothesis.database import InMemoryExampleDatabase
 from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
 from petstore_mock.stateful import CheckReport, ClientBugError, check_client, environment
 from tests.clients import sharing
-from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
 from tests.programs import run
 from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
@@ -319,6 +319,22 @@ def test_a_bug_of_two_calls_at_once_that_did_not_show_again_depends_on_threads()
     assert bug is not None
     assert "raised KeyError" in bug.sentence
     assert "depends on how the system schedules threads" in bug.sentence
+
+
+@pytest.mark.seconds
+@pytest.mark.parametrize("error", [TimeoutError, ConnectionResetError])
+def test_a_loss_that_never_shows_again_is_no_bug(error: type[OSError]) -> None:
+    """On a busy computer, a client may use a connection in the moment in which the service closes it."""
+    meetings = itertools.count()
+
+    class Raced(HttpClientPets):
+        def send(self, method: str, path: str, body: bytes | None) -> Answer:
+            if next(meetings) == 20:
+                raise error
+            return super().send(method, path, body)
+
+    assert bug_of(by_key(Raced), **NOTHING_ODD) is None
+    assert next(meetings) > 20
 
 
 # The process
