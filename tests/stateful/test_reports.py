@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from petstore_mock import PetStoreMockError, VerificationError, checks, faults
 from petstore_mock.stateful import ClientBugError, check_client
 from tests.clients import patience, reports_kept, slips
-from tests.clients.correct import HttpClientPets, Json, make_correct
+from tests.clients.correct import Answer, HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
 from tests.programs import run
 from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
@@ -101,6 +103,30 @@ def test_a_directed_failure_is_shrunk_to_one_fault_and_one_call() -> None:
     assert len(calls(bug)) == 2
     assert raised_by(bug, by_key(patience.FloatHint)) is not None
     assert raised_by(bug, make_correct("http.client")) is None
+
+
+@pytest.mark.slow
+def test_a_slow_client_is_played_sixty_times_before_shrinking_ends() -> None:
+    """Each play takes a fifth of a second, so 25 plays take the five seconds that shrinking has."""
+    plays = itertools.count()
+
+    class Tires(HttpClientPets):
+        calls = 0
+
+        def __init__(self, url: str, key: str) -> None:
+            super().__init__(url, key)
+            next(plays)
+            time.sleep(0.2)
+
+        def send(self, method: str, path: str, body: bytes | None) -> Answer:
+            self.calls += 1
+            if self.calls > 6:
+                raise KeyError(path)
+            return super().send(method, path, body)
+
+    bug = found(Tires, faults=(), max_examples=30)
+    assert next(plays) >= 60
+    assert bug.test.count("client.list_pets()") == 7
 
 
 @pytest.mark.slow
