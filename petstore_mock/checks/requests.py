@@ -540,19 +540,15 @@ def _header_of_another(first: Exchange, earlier: Exchanges) -> Mistake | None:
     others: list[Exchange] = []
     for former in reversed(earlier):
         if former.operation == first.operation:
-            added = _headers(first)
-            for name in _headers(former).keys() | _OF_CONNECTIONS:
+            added = dict(first.headers)
+            for name in former.headers.keys() | _OF_CONNECTIONS:
                 added.pop(name, None)
             for other in others:
-                for name, _ in added.items() & _headers(other).items():
+                for name, _ in added.items() & other.headers.items():
                     return Mistake("header of another call", name=name, other=other.operation, cause=name)
             return None
         others.append(former)
     return None
-
-
-def _headers(exchange: Exchange) -> dict[str, str]:
-    return {name.lower(): value for name, value in exchange.fields}
 
 
 def _sent_again(first: Exchange, earlier: Exchanges) -> Mistake | None:
@@ -560,7 +556,7 @@ def _sent_again(first: Exchange, earlier: Exchanges) -> Mistake | None:
     if row is None or row.may_be_repeated:
         return None
     for former in earlier:
-        equal = _headers(first).items() & _headers(former).items()
+        equal = first.headers.items() & former.headers.items()
         names = [name for name, _ in equal if "idempotency" in name]
         if names and former.operation == first.operation:
             return Mistake("idempotency key sent again", name=names[0])

@@ -11,6 +11,8 @@ import json
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from werkzeug.http import parse_accept_header
+
 from petstore_mock import faults as kinds
 from petstore_mock.checks.check import RUNAWAY, Mistake, Source, check
 from petstore_mock.checks.reading import (
@@ -395,12 +397,11 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
 
 
 def _is_excuse(fault: Fault, exchange: Exchange) -> bool:
-    """Whether a client may fail to read a response with a fault. It reads a content coding that it asked for.
-
-    A coding with a weight, such as ``gzip;q=0``, does not count, because the client may refuse it (RFC 9110 §12.5.3).
-    """
-    asked = exchange.headers.get("accept-encoding", "").replace(" ", "").split(",")
-    return fault.row.excuses and fault.arguments.get("coding") not in asked
+    """Whether a client may fail to read a response with a fault. It reads a content coding that it asked for."""
+    coding = fault.arguments.get("coding")
+    # A weight of 0 means "not acceptable" (RFC 9110 §12.4.2).
+    asked = parse_accept_header(exchange.headers.get("accept-encoding"))
+    return fault.row.excuses and not (coding and asked.quality(str(coding)))
 
 
 def _after_loss(call: Call, fault: Fault, expected: _Allowed) -> _Allowed:
@@ -413,7 +414,7 @@ def _after_loss(call: Call, fault: Fault, expected: _Allowed) -> _Allowed:
 def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     """Return the outcomes that a response allows if it arrives whole."""
     fault, condition, row = exchange.fault, exchange.condition, call.row
-    told = "" if fault is None else f" (fault {_shown(fault)})"
+    told = "" if fault is None else f" (fault {_shown(fault, exchange)})"
     if fault is not None and fault.row.responds:
         return _Allowed(_by_status(fault), f"the service returned {fault.status}{told}")
     if fault is None and exchange.status is None:
@@ -429,8 +430,10 @@ def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     return _looked_for(call, seen)
 
 
-def _shown(fault: Fault) -> str:
-    """Return a fault in words, with the header fields that may be the reason of a bug."""
+def _shown(fault: Fault, exchange: Exchange) -> str:
+    """Return a fault in words, with what may be the reason of a bug: header fields, or a coding."""
+    if fault.row.excuses and not _is_excuse(fault, exchange):
+        return f"{fault}, which the request asked for by its Accept-Encoding"
     fields = [f"{name}: {value}" for name, value in fault.fields if name in _TELLING_FIELDS]
     return ", ".join(fields) or str(fault)
 

@@ -580,8 +580,16 @@ def test_a_redirection_may_name_other_parameters(petstore: PetStoreMock, locatio
 class AsksForGzip(HttpClientPets):
     """Asks for a content coding, and does not read it (cozy/request-json#58)."""
 
+    asked = "gzip, deflate"
+
     def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Accept-Encoding": "gzip, deflate"}
+        return {**super().headers(), "Accept-Encoding": self.asked}
+
+
+class RefusesGzip(AsksForGzip):
+    """Correct: a weight of 0 means "not acceptable" (RFC 9110 §12.4.2)."""
+
+    asked = "gzip;q=0, identity;q=0.5"
 
 
 class ReadsGzip(AsksForGzip):
@@ -594,7 +602,7 @@ class ReadsGzip(AsksForGzip):
         return answer
 
 
-@pytest.mark.parametrize("client", [HttpClientPets, ReadsGzip])
+@pytest.mark.parametrize("client", [HttpClientPets, ReadsGzip, RefusesGzip])
 def test_a_client_may_fail_to_read_a_content_coding_that_it_did_not_ask_for(
     client: type[HttpClientPets], petstore: PetStoreMock
 ) -> None:
@@ -604,7 +612,12 @@ def test_a_client_may_fail_to_read_a_content_coding_that_it_did_not_ask_for(
             watched.list_pets()
 
 
-def test_a_client_reads_a_content_coding_that_it_asked_for(petstore: PetStoreMock) -> None:
+@pytest.mark.parametrize("asked", [AsksForGzip.asked, "gzip;q=1.0, deflate;q=0.6, identity;q=0.3", "*", "GZIP"])
+def test_a_client_reads_a_content_coding_that_it_asked_for(
+    petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    monkeypatch.setattr(AsksForGzip, "asked", asked)
     petstore.inject(faults.encoded("gzip"), times=1)
-    with checks.watched(maker_of(AsksForGzip), petstore) as watched, pytest.raises(AssertionError, match="gzip"):
+    words = "encoded.'gzip'., which the request asked for by its Accept-Encoding"
+    with checks.watched(maker_of(AsksForGzip), petstore) as watched, pytest.raises(AssertionError, match=words):
         watched.list_pets()
