@@ -369,7 +369,7 @@ class Seen:
         is_down = self.failure is None and self.status >= 500
         return self.status > 0 and not is_down
 
-    @property
+    @cached_property
     def is_removed(self) -> bool:
         """Whether the response is later than the operation's removal date, by the service's own Date (§4.3)."""
         removed, date = self.operation.removed_at, seconds_of(self.header("Date"))
