@@ -20,8 +20,7 @@ from bisect import bisect_right
 from functools import cached_property, lru_cache
 from html import unescape
 from itertools import accumulate, chain
-from string import ascii_letters, digits, hexdigits
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -61,9 +60,7 @@ def find_keys(text: str, keys: Iterable[str], *, shortest: int = RECOGNISABLE) -
     A form of a key with fewer than ``shortest`` characters does not count.
     """
     forms = [*chain.from_iterable(_forms(key, shortest) for key in keys)]
-    found_keys = [*_issued(text), *_known(text, forms)]
-    if _has_escapes(text):
-        found_keys += _escaped(text, forms)
+    found_keys = [*_issued(text), *_known(text, forms), *_escaped(text, forms)]
     return _without_overlaps(found_keys) if found_keys else []
 
 
@@ -167,8 +164,9 @@ class _Coding(NamedTuple):
 
     words: str
     start: str  # the beginning of each issued key in this encoding
-    piece: Callable[[str, int], str]  # returns the encoded text that begins at a position, of bounded length
-    decode: Callable[[str], str]  # returns the text of such a piece
+    run: re.Pattern[str]  # matches encoded text, also empty text
+    longest: int  # characters of a run that a key can have
+    decode: Callable[[str], str]  # returns the text of a run
     size: Callable[[int], int]  # returns the number of encoded characters of a number of characters
 
 
@@ -176,12 +174,8 @@ def _coding_of_base64(before: int) -> _Coding:
     """Return base64 behind a number of other bytes of the same group."""
     missing = _characters(before)
 
-    def piece(text: str, begin: int) -> str:
-        run = text[begin : begin + _characters(_LONGEST_ISSUED)].translate(_STANDARD)
-        return run[: len(run) - len(run.lstrip(_OF_BASE64))]
-
     def decode(run: str) -> str:
-        padded = "A" * missing + run
+        padded = "A" * missing + run.translate(_STANDARD)
         whole = padded[: len(padded) - (len(padded) % 4 == 1)]
         decoded = b64decode(whole + "=" * (-len(whole) % 4)).decode("latin-1")
         # The missing characters have a part of the first one of the key.
@@ -190,46 +184,37 @@ def _coding_of_base64(before: int) -> _Coding:
     def size(count: int) -> int:
         return _characters(before + count) - missing
 
-    return _Coding(_BASE64, _in_base64(_ISSUED_START.encode(), before), piece, decode, size)
+    start = _in_base64(_ISSUED_START.encode(), before)
+    return _Coding(_BASE64, start, _BASE64_RUN, _characters(_LONGEST_ISSUED), decode, size)
 
 
 def _coding_of_hexadecimal(start: str) -> _Coding:
-    def piece(text: str, begin: int) -> str:
-        run = text[begin : begin + 2 * _LONGEST_ISSUED]
-        return run[: len(run) - len(run.lstrip(_OF_HEXADECIMAL))]
-
     def decode(run: str) -> str:
         return bytes.fromhex(run[: len(run) // 2 * 2]).decode("latin-1")
 
     def size(count: int) -> int:
         return 2 * count
 
-    return _Coding(_HEXADECIMAL, start, piece, decode, size)
+    return _Coding(_HEXADECIMAL, start, _HEXADECIMAL_RUN, 2 * _LONGEST_ISSUED, decode, size)
 
 
 def _coding_of_utf_16() -> _Coding:
-    def piece(text: str, begin: int) -> str:
-        run = text[begin : begin + 2 * _LONGEST_ISSUED]
-        for at in range(1, len(run), 2):
-            if run[at] != "\0":
-                return run[:at]
-        return run
-
     def decode(run: str) -> str:
         return run[::2]
 
     def size(count: int) -> int:
         return 2 * count - 1
 
-    return _Coding(_UTF_16, "\0".join(_ISSUED_START), piece, decode, size)
+    return _Coding(_UTF_16, "\0".join(_ISSUED_START), _UTF_16_RUN, 2 * _LONGEST_ISSUED, decode, size)
 
 
 _HEXADECIMAL: Final = " in hexadecimal"
 _BASE64: Final = " in base64"
 _UTF_16: Final = " in UTF-16"
 _STANDARD: Final = str.maketrans("-_", "+/")
-_OF_BASE64: Final = f"{ascii_letters}{digits}+/"
-_OF_HEXADECIMAL: Final = hexdigits
+_BASE64_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]*")
+_HEXADECIMAL_RUN: Final = re.compile(r"[0-9A-Fa-f]*")
+_UTF_16_RUN: Final = re.compile(r"(?:.\0)*.?", re.DOTALL)  # each character has a NUL behind it, except the last one
 _HEXADECIMAL_START: Final = _ISSUED_START.encode().hex()
 _CODINGS: Final = (
     *map(_coding_of_base64, range(3)),
@@ -256,13 +241,13 @@ def _issued(text: str) -> Iterator[FoundKey]:
 
 def _encoded(text: str, begin: int, coding: _Coding) -> Iterator[FoundKey]:
     """Yield the issued key whose encoded form begins at a position, if there is one."""
-    piece = coding.piece(text, begin)
-    decoded = coding.decode(piece)
+    run = cast("re.Match[str]", coding.run.match(text, begin, begin + coding.longest))
+    decoded = coding.decode(run[0])
     key = _ISSUED_KEY.match(decoded)
     if key is not None:
         yield FoundKey(begin, begin + coding.size(len(key[0])), key[0], coding.words)
-    elif text.startswith(CUT, begin + len(piece)):
-        yield FoundKey(begin, begin + len(piece), decoded, coding.words, is_cut=True)
+    elif text.startswith(CUT, run.end()):
+        yield FoundKey(*run.span(), decoded, coding.words, is_cut=True)
 
 
 # Escapes

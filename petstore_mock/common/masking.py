@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from petstore_mock.common.key_search import CUT, RECOGNISABLE, find_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _STARS: Final = "***"
 _TAIL: Final = 4  # characters of a masked key that stay visible, to distinguish two keys
@@ -56,9 +56,8 @@ def printable(text: str) -> str:
     return escaped.replace("\\'", "'") if has_both_quotes else escaped
 
 
-def request_line(method: str, target: str, keys: Iterable[str]) -> str:
+def request_line(method: str, target: str, keys: Sequence[str]) -> str:
     """Return method and target as printable, shortened text with masked keys."""
-    keys = tuple(keys)
     return printable(f"{cut(mask_text(method, keys), _SHOWN_METHOD)} {cut(mask_target(target, keys), _SHOWN_TARGET)}")
 
 
