@@ -107,4 +107,4 @@ def end_with_connection(response: Response) -> Response:
 
 def add_to_chunks(response: Response) -> Response:
     """Return the response in chunks with extensions and trailers."""
-    return _formed(response, chunk_extras=True)
+    return _formed(response, chunked=True, chunk_extras=True)

@@ -349,8 +349,9 @@ def call_like(name: str) -> str | None:
     calls = {kind: f"{kind}()" for kind in KINDS}
     for status in HTTPStatus:
         if status >= 400:
-            calls.setdefault(status.name.lower(), str(_of_status(status.value)))
-            calls[str(status.value)] = str(_of_status(status.value))
+            call = str(_of_status(status.value))
+            calls.setdefault(status.name.lower(), call)
+            calls[str(status.value)] = call
     meant = nearest(name, calls)
     if meant is None:
         return None

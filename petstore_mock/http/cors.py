@@ -63,7 +63,8 @@ class Cors:
         fields: list[tuple[str, str]] = []
         if ANY not in self.origins:
             # A cache must not give one page the response for another one.
-            fields.append(("Vary", _joined(head.get("Vary"), "Origin")))
+            former = head.get("Vary")
+            fields.append(("Vary", "Origin" if former is None else f"{former}, Origin"))
         # A fault may set the field itself.
         if self._admits(request) and head.get(_ALLOWED) is None:
             origin = ANY if ANY in self.origins else request.header("Origin") or ""
@@ -87,10 +88,6 @@ def _of_preflight(request: ApiRequest) -> Iterator[tuple[str, str]]:
         value = request.header(f"Access-Control-Request-{topic}")
         if value is not None and is_field("X", value):
             yield allowing, value
-
-
-def _joined(former: str | None, name: str) -> str:
-    return name if former is None else f"{former}, {name}"
 
 
 def hidden_from(request: ApiRequest, head: Head) -> str | None:

@@ -167,7 +167,7 @@ def frame(
     """Return the head and the body of ``response`` as bytes to send."""
     form = response.wire_format
     if chunked is None:
-        chunked = form.chunked or form.chunk_extras
+        chunked = form.chunked
     can_be_chunked = modern and not bodiless
     framing, body = _framing(response, chunked=chunked and can_be_chunked)
     ends_with_connection = form.until_close and response.status not in UNSIZED_STATUSES
@@ -175,7 +175,11 @@ def frame(
     if not form.without_date:
         lines += [b"Date: ", response.date, b"\r\n"]
     lines.append(framing)
-    lines.append(_persistence(modern=modern, closing=closing or ends_with_connection))
+    # RFC 9112 §9.3: otherwise the version of HTTP says as much.
+    if closing or ends_with_connection:
+        lines.append(b"Connection: close\r\n")
+    elif not modern:
+        lines.append(b"Connection: keep-alive\r\n")
     lines.append(b"\r\n")
     head = b"".join(lines)
     if bodiless:
@@ -191,13 +195,6 @@ def _first_lines(response: Response) -> bytes:
     _, _, fields = wire.partition(b"\r\n")
     reason = reason_phrase(response.status) if form.reason is None else form.reason
     return f"HTTP/{form.version} {response.status} {reason}\r\n".encode("latin-1") + fields
-
-
-def _persistence(*, modern: bool, closing: bool) -> bytes:
-    """Return the field Connection (RFC 9112 §9.3); empty where the version of HTTP says as much."""
-    if closing:
-        return b"Connection: close\r\n"
-    return b"" if modern else b"Connection: keep-alive\r\n"
 
 
 def _framing(response: Response, *, chunked: bool) -> tuple[bytes, bytes]:
