@@ -216,10 +216,11 @@ def _require_argument(operation: str | None, name: str, value: object) -> None:
     if is_matcher(value):
         return
     rows = [row for row in _operations(operation) if name in arguments(row)]
-    for row in rows:
-        if _may_equal(value, arguments(row)[name], _places(row)[name]):
+    known = [(arguments(row)[name], _places(row)[name]) for row in rows]
+    for rules, place in known:
+        if _may_equal(value, rules, place):
             return
-    rules, place = arguments(rows[0])[name], _places(rows[0])[name]
+    rules, place = known[0]
     words, hint = f"a value of type {rules.get('type')}", ""
     if "enum" in rules and isinstance(value, str):
         names = [*map(str, rules["enum"])]

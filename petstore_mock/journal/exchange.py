@@ -16,7 +16,7 @@ from petstore_mock.http.request import ApiRequest, Headers
 from petstore_mock.http.response import Response
 from petstore_mock.interface.table import OPERATIONS, Operation, Sentence, sentence_about
 from petstore_mock.interface.violations import Described, in_words
-from petstore_mock.journal.masks import masked_request, masked_response, masked_value, masked_violation
+from petstore_mock.journal.masks import FieldPairs, masked_request, masked_response, masked_value, masked_violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,8 +36,6 @@ _VIOLATION_WEIGHT: Final = 800
 _MOST_CREDENTIALS: Final = 4
 _DEFAULT_BASE: Final = "http://127.0.0.1:8080"  # for a request with a missing or invalid Host
 _URL_SAFE: Final = "/:?#[]@!$&'()*+,;=%-._~"  # characters that a URL may hold (RFC 3986 §2)
-
-FieldPairs = list[tuple[str, str]]
 
 
 def _of_request(name: str) -> Any:  # noqa: ANN401  # the attribute's annotation has the type

@@ -99,26 +99,23 @@ def _response(exchange: Exchange) -> JsonObject:
     if version == "HTTP/1.0":
         # A server sends its own version (RFC 9110 §6.2).
         version = "HTTP/1.1"
+    content: JsonObject = {
+        "size": exchange.response_size,
+        # As browsers write it.
+        "mimeType": exchange.response_headers.get("content-type", "x-unknown"),
+        **_content(exchange.response_body, "encoding"),
+        **_comment(exchange.cut_response_body),
+    }
     return {
         "status": status,
         "statusText": reason_phrase(status),
         "httpVersion": version,
         "cookies": [],
         "headers": _pairs(exchange.response_fields),
-        "content": _response_content(exchange),
+        "content": content,
         "redirectURL": exchange.response_headers.get("location", ""),
         "headersSize": _UNKNOWN,
         "bodySize": exchange.response_size if status else _UNKNOWN,
-    }
-
-
-def _response_content(exchange: Exchange) -> JsonObject:
-    return {
-        "size": exchange.response_size,
-        # As browsers write it.
-        "mimeType": exchange.response_headers.get("content-type", "x-unknown"),
-        **_content(exchange.response_body, "encoding"),
-        **_comment(exchange.cut_response_body),
     }
 
 

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from petstore_mock.http.response import Response
     from petstore_mock.interface.violations import Violation
 
-    FieldPairs = list[tuple[str, str]]
-
 T = TypeVar("T")
+FieldPairs = list[tuple[str, str]]
 
 
 def masked_fields(fields: Iterable[tuple[str, str]], keys: Sequence[str]) -> FieldPairs:
@@ -52,11 +51,10 @@ def masked_response(response: Response, keys: Sequence[str], *, with_body: bool)
 
 def masked_violation(violation: Violation, keys: Sequence[str]) -> Violation:
     """Return a violation with masked texts. A description replaces the received value."""
-    path, expected = mask_text(violation.path, keys), mask_text(violation.expected, keys)
+    masked = replace(violation, path=mask_text(violation.path, keys), expected=mask_text(violation.expected, keys))
     if not violation.has_value:
-        return replace(violation, path=path, expected=expected)
-    received = Described(mask_text(violation.received, keys))
-    return replace(violation, path=path, expected=expected, value=received)
+        return masked
+    return replace(masked, value=Described(mask_text(violation.received, keys)))
 
 
 def masked_value(value: T, keys: Sequence[str]) -> T:

@@ -43,7 +43,7 @@ def is_pattern(value: object) -> TypeGuard[re.Pattern[Any]]:
 
 def is_predicate(value: object) -> TypeGuard[Callable[[object], object]]:
     """Whether a value is a function that judges a received value; a class is none."""
-    return callable(value) and not isinstance(value, type) and not is_any(value)
+    return callable(value) and not isinstance(value, type)
 
 
 def is_matcher(value: object) -> bool:
@@ -65,7 +65,8 @@ def require_comparable(name: str, value: object, advice: str = "", depth: int = 
     if depth > _DEEPEST:
         refuse(f"expected {name} to be a JSON value; got one that is nested too deep{advice}")
     if is_matcher(value):
-        _require_synchronous(name, value)
+        if iscoroutinefunction(value):
+            refuse(f"expected {name} as a non-async function; got a coroutine function")
     elif is_object(value):
         if not all(isinstance(member, str) for member in value):
             refuse(f"expected {name} to be a JSON value; got an object with a name that is no text{advice}")
@@ -76,11 +77,6 @@ def require_comparable(name: str, value: object, advice: str = "", depth: int = 
             require_comparable(name, inner, advice, depth + 1)
     else:
         _require_json(name, value, advice)
-
-
-def _require_synchronous(name: str, matcher: object) -> None:
-    if is_predicate(matcher) and iscoroutinefunction(matcher):
-        refuse(f"expected {name} as a non-async function; got a coroutine function")
 
 
 def _require_json(name: str, value: object, advice: str) -> None:
@@ -125,7 +121,8 @@ def _matcher_meets(received: object, matcher: object) -> bool:
         return _finds(matcher, received)
     if is_predicate(matcher):
         return bool(matcher(received))
-    return is_any(matcher)
+    # ANY is the only other matcher.
+    return True
 
 
 def _members_meet(received: object, wanted: Mapping[object, object]) -> bool:
