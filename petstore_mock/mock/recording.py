@@ -9,11 +9,12 @@ from petstore_mock.http.response import Response, StreamError
 from petstore_mock.journal.exchange import KEPT_BODY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from petstore_mock.http.handler import Pending
     from petstore_mock.http.response import Head
     from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.transport.listener import Parts
 
 
 class RecordedParts:
@@ -22,7 +23,7 @@ class RecordedParts:
     A reset or a stop ends a stream that still goes on; so does a client that leaves.
     """
 
-    def __init__(self, parts: Iterator[bytes], head: Head, date: bytes, exchange: Exchange, pending: Pending) -> None:
+    def __init__(self, parts: Parts, head: Head, date: bytes, exchange: Exchange, pending: Pending) -> None:
         self._parts = parts
         self._head = head
         self._date = date
@@ -57,9 +58,7 @@ class RecordedParts:
         """Release the code that makes the parts. A stream that has not ended was left by its client."""
         self._record("client gone")
         self._pending.discard(self._released.set)
-        close: Callable[[], object] | None = getattr(self._parts, "close", None)
-        if close is not None:
-            close()
+        self._parts.close()
 
     def _record(self, outcome: str | None) -> None:
         if self._is_recorded:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.server import Server
 
 # The response of an expectation: its head, and its body or the parts of a streamed body.
-Stubbed = tuple[Head, "bytes | Iterator[bytes]"]
+Stubbed = tuple[Head, "bytes | Parts"]
 
 # Characters of a matcher, whose repr has the whole expected body.
 _SHOWN: Final = 500
@@ -113,7 +113,7 @@ class Listener(Stays, HTTPServer):
             self.log.append((asked, response))
         return head, body
 
-    def _parts(self, response: Response, asked: Request, clears: int) -> Iterator[bytes]:
+    def _parts(self, response: Response, asked: Request, clears: int) -> Parts:
         """Return the parts of a streamed body, each as soon as the test's iterator returns it."""
         parts = response.get_app_iter(asked.environ)
         return Parts(iter(parts), response.close, lambda error: self._failed(error, clears, "the body of a response"))
