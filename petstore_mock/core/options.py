@@ -19,6 +19,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, cast
@@ -274,7 +275,6 @@ class Option:
         return isinstance(self.default, tuple)
 
 
-_FLAG: Final = _instance(bool, "True or False")
 _TEXT: Final = _instance(str, "text")
 _WHOLE: Final = _whole("a whole number")
 _PORT: Final = _whole("a port from 0 to 65535", 0, 65535)
@@ -288,6 +288,8 @@ _SEED_RULES: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximu
 _CHOICE: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
 _BOOLEAN: Final = {"type": "boolean"}
 _INTEGER: Final = {"type": "integer"}
+
+_flag: Final = partial(Option, default=False, check=_instance(bool, "True or False"), parse=flag_of)
 
 # The headings of help texts.
 _LISTENER: Final = "listener"
@@ -376,13 +378,10 @@ _ROWS: Final = (
     ),
     Option("at", "The fake's date at its start", "world fixture marker door", check=_moment, schema=_TEXT_OR_NULL),
     Option("at", "The fake's date at its start", "serve", check=_date, metavar="DATE", group=_START),
-    Option(
+    _flag(
         "strict",
         "Whether a contract violation by the client fails the test",
         "world fixture setting marker door",
-        default=False,
-        check=_FLAG,
-        parse=flag_of,
         schema=_BOOLEAN,
     ),
     Option(
@@ -428,16 +427,8 @@ _ROWS: Final = (
         group=_WORLD_LIMITS,
     ),
     # The control door
-    Option(
-        "control",
-        "Open the control door",
-        "listener serve fixture setting",
-        default=False,
-        check=_FLAG,
-        parse=flag_of,
-        group=_DOOR,
-    ),
-    Option("no_control", "Close the control door", "serve", default=False, parse=flag_of, group=_DOOR),
+    _flag("control", "Open the control door", "listener serve fixture setting", group=_DOOR),
+    _flag("no_control", "Close the control door", "serve", group=_DOOR),
     Option("control_token", "Open the control door to requests with this token", "serve", metavar="TOKEN", group=_DOOR),
     Option(
         "control_port",
@@ -465,15 +456,7 @@ _ROWS: Final = (
         group=_DOOR,
     ),
     # TLS
-    Option(
-        "tls",
-        "Whether to listen with TLS; needs the extra tls",
-        "listener serve fixture setting",
-        default=False,
-        check=_FLAG,
-        parse=flag_of,
-        group=_TLS,
-    ),
+    _flag("tls", "Whether to listen with TLS; needs the extra tls", "listener serve fixture setting", group=_TLS),
     Option(
         "tls_cert",
         "Listen with TLS and this certificate (PEM, with its chain)",
@@ -504,7 +487,7 @@ _ROWS: Final = (
         group=_TLS,
     ),
     # The log
-    Option("quiet", "Do not log requests", "serve", default=False, parse=flag_of, group=_LOG),
+    _flag("quiet", "Do not log requests", "serve", group=_LOG),
     Option(
         "log_format",
         "The format of the output",
