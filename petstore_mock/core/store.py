@@ -362,19 +362,15 @@ class AnimalsOfFile(list["Json"]):
 
 def read_seed(seed: Seed | None) -> int | Iterable[Mapping[str, object]] | None:
     """Return a seed that needs no file any more. A test may replace the file system before the next reset."""
-    if isinstance(seed, (str, PathLike)):
-        return animals_of_file(seed)
-    return seed
-
-
-def animals_of_file(path: str | PathLike[str]) -> AnimalsOfFile:
-    words = f"a number of animals, or a JSON file with an array of them; got {path}"
+    if not isinstance(seed, (str, PathLike)):
+        return seed
+    words = f"a number of animals, or a JSON file with an array of them; got {seed}"
     try:
-        animals = loads(as_path(path, "seed").read_text(encoding="utf-8-sig"))
+        animals = loads(as_path(seed, "seed").read_text(encoding="utf-8-sig"))
     except OSError as error:
         refuse(f"expected {words}: {error.strerror}")
     except (ValueError, RecursionError) as error:
         refuse(f"expected {words}: {error}")
     if not is_array(animals):
         refuse(f"expected {words}: {describe(animals)}")
-    return AnimalsOfFile(animals, path)
+    return AnimalsOfFile(animals, seed)

@@ -142,7 +142,7 @@ class ExpectedViolation(Stays):
         # A reset restarts the numbers.
         before = self._before if journal.clears == self._clears else 0
         violations = [exchange for exchange in journal.violations if exchange.number > before]
-        matching = [exchange for exchange in violations if self._matches(exchange)]
+        matching = [*filter(self._matches, violations)]
         journal.expect(matching)
         if kind is None and not matching:
             raise VerificationError(self._claim(violations))

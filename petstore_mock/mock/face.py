@@ -291,8 +291,16 @@ class PetStore(Stays):
         Raises:
             PetStoreMockError: an argument is invalid. The message says which values are valid.
         """
-        arguments = {"fault": coerce(fault).to_data(), "on": on, "times": times, "after": after, "where": where}
-        arguments |= {"at": at, "probability": probability, "off_contract": off_contract}
+        arguments = {
+            "fault": coerce(fault).to_data(),
+            "on": on,
+            "times": times,
+            "after": after,
+            "where": where,
+            "at": at,
+            "probability": probability,
+            "off_contract": off_contract,
+        }
         # JSON can't carry a function.
         if when is not None:
             arguments["when"] = when

@@ -107,7 +107,7 @@ class RemoteDoor:
     def _exchange(self, method: str, path: str, content: bytes) -> Response:
         with closing(self._connection()) as connection:
             fields = [*connection.fields, *self._own_fields]
-            if content or method not in {"GET", "DELETE"}:
+            if content:
                 fields += [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
             request = ApiRequest(method, connection.base + path, Fields.of(fields), content)
             try:

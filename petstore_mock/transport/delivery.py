@@ -123,7 +123,8 @@ class Waiting:
             return
         wire, body = self._framed(response)
         self._sent = True
-        self._stall("stalled", wire + body[: max(0, min(after, len(body) - 1))])
+        # An empty body stays empty.
+        self._stall("stalled", wire + body[: min(after, len(body) - 1)])
 
     def reset(self, _: Response) -> None:
         self._reset()
@@ -133,7 +134,8 @@ class Waiting:
 
     def truncate(self, response: Response, fraction: float) -> None:
         wire, body = self._framed(response)
-        self._cut("truncated", wire + body[: max(0, min(int(len(body) * fraction), len(body) - 1))])
+        # An empty body stays empty.
+        self._cut("truncated", wire + body[: min(int(len(body) * fraction), len(body) - 1)])
 
     def malformed_chunk(self, response: Response) -> None:
         wire, body = self._framed(response, chunked=True)

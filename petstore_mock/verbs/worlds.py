@@ -169,7 +169,6 @@ def end_worlds(worlds: Worlds) -> EndedData:
     problems: list[Problem] = []
     for world in ended:
         problems += world.verification.problems()
-    for world in ended:
         worlds.end(world)
     return {"ended": len(ended), "problems": _verification(problems)["problems"]}
 
