@@ -98,8 +98,14 @@ def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = 
         return None
     in_header = {parameter.name: request.header(parameter.name) for parameter in operation.parameters_in("header")}
     given = request.query | without_none(in_header)
-    turn = Turn(operation, given, route.pet_id, request.body, refused_key, world.store)
-    turn.path = operation.path_values(request.target)
-    turn.sent_keys = tuple(request.values("Authorization"))
-    turn.keys = frozenset(world.keys)
-    return turn
+    return Turn(
+        operation,
+        given,
+        route.pet_id,
+        request.body,
+        refused_key,
+        world.store,
+        sent_keys=tuple(request.values("Authorization")),
+        keys=frozenset(world.keys),
+        path=operation.path_values(request.target),
+    )

@@ -118,7 +118,7 @@ class Store:
         return _date_of(self.now() // 1)
 
     def change_time(
-        self, *, moment: float | None = None, step: Mapping[str, float] | None = None, freeze: bool | None = None
+        self, *, moment: float | None, step: Mapping[str, float] | None = None, freeze: bool | None = None
     ) -> None:
         """Travel to a moment, then move by a step of days, hours, minutes and seconds, then freeze or unfreeze."""
         now = self.now() if moment is None else moment

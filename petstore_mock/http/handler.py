@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from petstore_mock.common.real import Event, Lock
@@ -20,9 +20,9 @@ class Delivery:
 
     kind: str
     # The arguments of the fault, such as the fraction of ``truncate``.
-    values: tuple[object, ...] = ()
+    values: tuple[object, ...]
     # Returns the response in another form, which the connection sends whole; None if the kind has its own way.
-    change: Callable[..., Response] | None = None
+    change: Callable[..., Response] | None
 
 
 class Pending:
@@ -64,11 +64,10 @@ class Deferred:
     complete: Callable[..., None]
     # The adapter registers its waiting here, so that a reset can end it.
     pending: Pending
-    _: KW_ONLY
     # Seconds to wait.
-    delay: float = 0.0
+    delay: float
     # The way to send the response; None sends it whole and at once.
-    delivery: Delivery | None = None
+    delivery: Delivery | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ The fake applies a mutant without knowing its mistake. ``verify`` has the mutant
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from petstore_mock.common.guards import is_array, is_object
@@ -46,14 +46,14 @@ class Turn:
     sent: bytes  # the body of the request
     refused_key: str  # the condition that refuses the key; empty if the key is valid
     animals: Animals
+    sent_keys: tuple[str, ...]  # the values of Authorization
+    keys: frozenset[str]  # the valid keys
+    path: Mapping[str, str]  # the parameters in the path, by name
     status: int = 0
     document: Json = None  # the JSON value of the response's body
     media_type: str | None = "application/json"
     body: bytes | None = None  # the bytes to send instead of ``document``
     former: Pet | None = None  # the animal of the request, as it was before the operation
-    sent_keys: tuple[str, ...] = ()  # the values of Authorization
-    keys: frozenset[str] = frozenset()  # the valid keys
-    path: Mapping[str, str] = field(default_factory=dict[str, str])  # the parameters in the path, by name
 
     @property
     def pets(self) -> list[Pet]:

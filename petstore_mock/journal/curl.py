@@ -37,13 +37,13 @@ def curl_line(exchange: Exchange) -> str:
     return curl_command(shown.url, options, authority='"$PETSTORE_CA"' if has_own_authority else "")
 
 
-def curl_command(url: str, options: Iterable[str], *, authority: str = "") -> str:
+def curl_command(url: str, options: Iterable[str], *, authority: str) -> str:
     """Return a shell command that sends a request to ``url``.
 
     Args:
         url: the address.
         options: options of curl, quoted for a shell.
-        authority: the file of the certificate authority to trust, quoted for a shell.
+        authority: the file of the certificate authority to trust, quoted for a shell; empty for those of the system.
     """
     trusting = ["--cacert", authority] if authority else []
     return " ".join(["curl", "-i", *trusting, *options, quoted(url)])
