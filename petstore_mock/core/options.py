@@ -246,25 +246,25 @@ class Option:
         name: the Python keyword; ``--name`` and ``petstore_name`` follow from it.
         words: its description in help texts.
         places: the names of the places where it applies.
+        group: the heading above it in help texts.
         default: its value if nothing sets it. The user may repeat an option whose default is a tuple.
         check: takes a value from Python or JSON, and returns the value that the program uses.
         parse: reads a value from text.
         schema: the JSON Schema of its value at the door.
         alternatives: the texts that it allows, the default first.
         metavar: a short name of its value in help texts.
-        group: the heading above it in help texts.
     """
 
     name: str
     words: str
     places: str
+    group: str = ""
     default: Any = None
     check: Check = _any
     parse: Callable[[str], object] = str
     schema: Mapping[str, object] | None = None
     alternatives: tuple[str, ...] = ()
     metavar: str = "TEXT"
-    group: str = ""
 
     @property
     def is_flag(self) -> bool:
@@ -304,10 +304,10 @@ _ROWS: Final = (
         "host",
         "The address to listen on",
         "listener serve fixture setting",
+        _LISTENER,
         default="127.0.0.1",
         check=_TEXT,
         metavar="HOST",
-        group=_LISTENER,
     ),
     Option(
         "port",
@@ -321,63 +321,63 @@ _ROWS: Final = (
         "port",
         "The port to listen on; 0 takes a free one",
         "serve",
+        _LISTENER,
         default=8080,
         check=_PORT,
         parse=number_of,
         metavar="PORT",
-        group=_LISTENER,
     ),
     Option(
         "public_url",
         "The public address of the stub behind a proxy, without /v1",
         "serve",
+        _LISTENER,
         default="",
         check=_address,
         metavar="URL",
-        group=_LISTENER,
     ),
     Option(
         "cors",
         "An origin whose pages may use the service in a browser (CORS); * for any",
         "listener serve fixture setting",
+        _LISTENER,
         default=(),
         check=_origins,
         metavar="ORIGIN",
-        group=_LISTENER,
     ),
     # The starting state of a world
     Option("api_key", "A fixed valid API key", "world fixture setting door", schema=_KEY_RULES),
-    Option("api_key", "A fixed valid API key", "serve", default=(), check=checked_keys, metavar="KEY", group=_START),
+    Option("api_key", "A fixed valid API key", "serve", _START, default=(), check=checked_keys, metavar="KEY"),
     Option(
         "seed",
         "The animals of the starting state: a number of them, or a JSON file with an array of them",
         "world serve fixture setting marker door",
+        _START,
         check=_seed,
         parse=seed_of,
         schema=_SEED_RULES,
         metavar="N|FILE",
-        group=_START,
     ),
     Option(
         "behaviour",
         "The fake's choice for each gap of the interface: a preset or a TOML file",
         "world serve fixture setting marker door",
+        _START,
         check=_behaviour,
         schema=_CHOICE,
         metavar="NAME|FILE",
-        group=_START,
     ),
     Option(
         "set",
         "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')",
         "serve",
+        _START,
         default=(),
         check=_choices,
         metavar="GAP=VALUE",
-        group=_START,
     ),
     Option("at", "The fake's date at its start", "world fixture marker door", check=_moment, schema=_TEXT_OR_NULL),
-    Option("at", "The fake's date at its start", "serve", check=_date, metavar="DATE", group=_START),
+    Option("at", "The fake's date at its start", "serve", _START, check=_date, metavar="DATE"),
     _flag(
         "strict",
         "Whether a contract violation by the client fails the test",
@@ -401,101 +401,101 @@ _ROWS: Final = (
         "max_worlds",
         "The maximum number of worlds at /w/NAME",
         "serve",
+        _WORLD_LIMITS,
         default=MAX_WORLDS,
         check=_WORLDS,
         parse=number_of,
         metavar="N",
-        group=_WORLD_LIMITS,
     ),
     Option(
         "world_ttl",
         "End a world at /w/NAME after this many seconds without a request",
         "serve",
+        _WORLD_LIMITS,
         check=_seconds,
         parse=seconds_of,
         metavar="SECONDS",
-        group=_WORLD_LIMITS,
     ),
     Option(
         "keep_requests",
         "The number of requests that the journal of each world keeps",
         "serve",
+        _WORLD_LIMITS,
         default=KEPT_REQUESTS,
         check=_REQUESTS,
         parse=number_of,
         metavar="N",
-        group=_WORLD_LIMITS,
     ),
     # The control door
-    _flag("control", "Open the control door", "listener serve fixture setting", group=_DOOR),
-    _flag("no_control", "Close the control door", "serve", group=_DOOR),
-    Option("control_token", "Open the control door to requests with this token", "serve", metavar="TOKEN", group=_DOOR),
+    _flag("control", "Open the control door", "listener serve fixture setting", _DOOR),
+    _flag("no_control", "Close the control door", "serve", _DOOR),
+    Option("control_token", "Open the control door to requests with this token", "serve", _DOOR, metavar="TOKEN"),
     Option(
         "control_port",
         "Serve the control door on this port, without TLS",
         "serve",
+        _DOOR,
         check=_PORT,
         parse=number_of,
         metavar="PORT",
-        group=_DOOR,
     ),
     Option(
         "allowed_host",
         "Another Host value that the control door accepts on loopback",
         "serve",
+        _DOOR,
         default=(),
         metavar="HOST",
-        group=_DOOR,
     ),
     Option(
         "allowed_origin",
         "An origin whose pages use the control door through a proxy",
         "serve",
+        _DOOR,
         default=(),
         metavar="ORIGIN",
-        group=_DOOR,
     ),
     # TLS
-    _flag("tls", "Whether to listen with TLS; needs the extra tls", "listener serve fixture setting", group=_TLS),
+    _flag("tls", "Whether to listen with TLS; needs the extra tls", "listener serve fixture setting", _TLS),
     Option(
         "tls_cert",
         "Listen with TLS and this certificate (PEM, with its chain)",
         "serve",
+        _TLS,
         metavar="FILE",
-        group=_TLS,
     ),
     Option(
         "tls_key",
         "The private key of that certificate (PEM), if it is in another file",
         "serve",
+        _TLS,
         metavar="FILE",
-        group=_TLS,
     ),
     Option(
         "tls_host",
         "Another name for the stub's own certificate, such as a container's name",
         "serve",
+        _TLS,
         default=(),
         metavar="NAME",
-        group=_TLS,
     ),
     Option(
         "tls_ca_out",
         "Write the certificate authority of the stub to this file, for clients",
         "serve",
+        _TLS,
         metavar="FILE",
-        group=_TLS,
     ),
     # The log
-    _flag("quiet", "Do not log requests", "serve", group=_LOG),
+    _flag("quiet", "Do not log requests", "serve", _LOG),
     Option(
         "log_format",
         "The format of the output",
         "serve",
+        _LOG,
         default="text",
         check=_log_format,
         alternatives=_LOG_FORMATS,
-        group=_LOG,
     ),
     # The pytest plugin
     Option("remote", "The address of a remote stub that the fixture controls", "setting"),
@@ -572,7 +572,7 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
     """Return ``base`` with one test's options that are set. ``gaps`` override its behaviour, ``seed`` adds animals."""
-    chosen: dict[str, Any] = without_none(own)
+    chosen = without_none(own)
     gaps, added = chosen.pop("gaps", {}), chosen.pop("seed", None)
     values: dict[str, Any] = {name: OPTIONS[name].check(name, value) for name, value in chosen.items()}
     start = base._replace(added=added, **values)
