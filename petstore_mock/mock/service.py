@@ -47,7 +47,6 @@ class Service:
     ) -> None:
         self.host = Host(tls=listener["tls"], cors=Cors(listener["cors"]), **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
-        self.worlds.default.verification.expectations = self._problems
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
         self.tls: Tls | None = None
@@ -56,8 +55,8 @@ class Service:
 
             self.tls = Tls(listener["host"])
             certificates = self.tls.context
-        loop, address = listener.get("loop", "asyncio"), (listener["host"], listener["port"])
-        self.server = Server(self, *address, tls=certificates, loop=loop)
+        loop = listener.get("loop", "asyncio")
+        self.server = Server(self, listener["host"], listener["port"], tls=certificates, loop=loop)
         self.host.close_connections = self.server.close_connections
         self._stubs: Listener | None = None
         self._door: Door | None = None
@@ -99,12 +98,9 @@ class Service:
             from petstore_mock.transport.listener import Listener
 
             self._stubs = Listener(self.server)
+            self.worlds.default.verification.expectations = self._stubs.problems
         self._stubs.port = self.server.port
         return self._stubs
-
-    def _problems(self) -> list[str]:
-        """Return the failed expectations."""
-        return [] if self._stubs is None else self._stubs.problems()
 
     def clear(self) -> None:
         """Drop the expectations."""
