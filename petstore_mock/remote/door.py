@@ -89,17 +89,14 @@ class RemoteDoor:
         try:
             yield
         except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
-            self._refuse(response)
-
-    def _refuse(self, response: Response | None) -> NoReturn:
-        got = "a result with other members than this version returns"
-        if response is not None:
-            text = printable(cut(response.body.decode("utf-8", "replace"), _SHOWN))
-            got = f"status {response.status} and {text!r}"
-        refuse(
-            f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got {got}. Is the door closed, or "
-            "does it have another port?"
-        )
+            got = "a result with other members than this version returns"
+            if response is not None:
+                text = printable(cut(response.body.decode("utf-8", "replace"), _SHOWN))
+                got = f"status {response.status} and {text!r}"
+            refuse(
+                f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got {got}. Is the door "
+                "closed, or does it have another port?"
+            )
 
     def _connection(self) -> Connection:
         return Connection(self.root, most_body=_MOST_BODY)

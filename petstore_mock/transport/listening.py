@@ -6,7 +6,7 @@ import _socket
 import errno
 import os
 import socket
-from typing import Final, NoReturn
+from typing import Final
 
 from petstore_mock.common.refusing import refuse, require
 
@@ -35,7 +35,11 @@ def listen(host: str, port: int) -> list[_socket.socket]:
     except (OSError, ValueError) as error:
         for sock in sockets:
             sock.close()
-        _refuse(host, port, error)
+        # ValueError for a name such as 127..0.0.1.
+        is_name = isinstance(error, (socket.gaierror, ValueError))
+        problem = errno.EADDRNOTAVAIL if is_name else getattr(error, "errno", None)
+        expected, advice = _PROBLEMS.get(problem, ("an address and a port", ""))
+        refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
     return sockets
 
 
@@ -63,11 +67,3 @@ def _bound(family: int, address: tuple[object, ...], *, is_only: bool) -> _socke
             raise
         return None
     return sock
-
-
-def _refuse(host: str, port: int, error: Exception) -> NoReturn:
-    # ValueError for a name such as 127..0.0.1.
-    is_name = isinstance(error, (socket.gaierror, ValueError))
-    problem = errno.EADDRNOTAVAIL if is_name else getattr(error, "errno", None)
-    expected, advice = _PROBLEMS.get(problem, ("an address and a port", ""))
-    refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")

@@ -79,7 +79,9 @@ def _write() -> None:
     former = {name: _without_ours(name) for name in _NAMES}
     own = [*chain.from_iterable(map(_items, former.values()))]
     ours = ",".join(dict.fromkeys([*own, *_hosts.values()]))
-    if _exempts_everything(own):
+    # IPv6 needs it: urllib looks for [::1], and httpx 0.28 raises InvalidURL if it finds that. No entry suits both.
+    has_ipv6 = any(":" in host for host in _hosts.values())
+    if has_ipv6 or set(own) == {"*"}:
         ours = "*"
     for name, text in former.items():
         if _hosts:
@@ -89,13 +91,6 @@ def _write() -> None:
             environ.pop(name, None)
         else:
             environ[name] = text
-
-
-def _exempts_everything(own: list[str]) -> bool:
-    """Return whether the variables must exempt every host; ``own`` are the items of the program."""
-    # IPv6 needs it: urllib looks for [::1], and httpx 0.28 raises InvalidURL if it finds that. No entry suits both.
-    has_ipv6 = any(":" in host for host in _hosts.values())
-    return has_ipv6 or set(own) == {"*"}
 
 
 def _without_ours(name: str) -> str | None:

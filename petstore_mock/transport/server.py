@@ -84,7 +84,7 @@ class Server:
         self.started = 0.0
         self._handler = handler
         self._tls = tls
-        self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else AsyncioLoop
+        self._new_loop = _uvloop if loop == "uvloop" else AsyncioLoop
         # Tests replace, forbid and patch socket.socket, but not its base class. uvloop needs socket.socket.
         self._new_socket: Callable[..., Any] = socket.socket if loop == "uvloop" else _socket.socket
         self._shared = Shared(handler, hold, over_tls=tls is not None)
@@ -292,8 +292,9 @@ class Server:
             sock.close()
             return
         kind = "" if plan is None else plan.kind
-        options = {"ssl_handshake_timeout": _SHAKE_PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
-        await self._loop.connect_accepted_socket(connect, sock, ssl=tls(kind), **options)
+        await self._loop.connect_accepted_socket(
+            connect, sock, ssl=tls(kind), ssl_handshake_timeout=_SHAKE_PATIENCE, ssl_shutdown_timeout=_SHUTDOWN
+        )
 
     async def _peek(self, sock: socket.socket) -> bytes:
         """Return the first byte of a client without removing it; empty if the client closed."""

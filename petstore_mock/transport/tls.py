@@ -36,7 +36,7 @@ def own_context(certificate: str | PathLike[str], key: str | PathLike[str] | Non
     try:
         # Otherwise OpenSSL asks for it at the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
-    except (OSError, ssl.SSLError) as error:
+    except OSError as error:
         key_file = "none" if key is None else repr(str(key))
         refuse(
             "expected PEM files with a certificate and its unencrypted private key; "
