@@ -135,7 +135,7 @@ def mask_text(text: str, keys: Iterable[str] = (), *, shortest: int = RECOGNISAB
         shown = mask(key.key) if has_tail else _STARS
         parts += [text[done : key.begin], shown]
         done = key.end
-    return "".join([*parts, text[done:]]) if done else text
+    return "".join([*parts, text[done:]])
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:

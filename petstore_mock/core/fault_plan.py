@@ -117,7 +117,7 @@ class FaultHandle(Stays):
 
     def _check_handshake(self) -> None:
         """Refuse what a fault of a handshake can't have."""
-        values: dict[str, object] = {"on": self.on, "when": self.when, "where": self.where}
+        values = {"on": self.on, "when": self.when, "where": self.where}
         if self.at != "before_commit":
             values["at"] = self.at
         words = f"no 'on', 'when', 'where' or 'at' with {self.fault}, which meets a connection before any request"
@@ -303,11 +303,11 @@ class FaultPlan:
             self.every = [*others, handle]
             return handle
 
-    def pass_by(self, operation: str | None, why: str) -> None:
-        """Count a request that no fault could meet."""
+    def pass_by(self, operation: str | None) -> None:
+        """Count a refused request, which no fault could meet."""
         for handle in self.in_force:
             if handle.at != "handshake" and handle.on in {None, operation}:
-                handle.pass_by(why)
+                handle.pass_by("ended with a refusal")
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or a connection in its handshake."""

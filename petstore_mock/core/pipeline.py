@@ -117,7 +117,7 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
     exchange.operation = operation.name
     judged = _judge(world, request, route, refused_key)
     if isinstance(judged, Refusal):
-        world.plan.pass_by(operation.name, "ended with a refusal")
+        world.plan.pass_by(operation.name)
         return refused(world, exchange, judged)
     call = Call(world, operation, route, judged, exchange, world.pending)
     if world.plan.every:

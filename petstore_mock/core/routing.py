@@ -202,7 +202,7 @@ class Rules:
         value = kind_of(rules).read(text)
         if quick(rules)(value):
             return value, []
-        broken: list[Violation] = schemas.violations(rules, value, parameter.place)
+        broken = schemas.violations(rules, value, parameter.place)
         if not broken or parameter.where == "path" or not parameter.gap:
             return value, broken
         instead = choice_of(self.policies, parameter.gap)(text, rules)

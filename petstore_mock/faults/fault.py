@@ -213,7 +213,7 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
 
     def register(function: Callable[P, Fault]) -> Callable[P, Fault]:
         name, form = function.__name__, signature(function)
-        known: Mapping[str, Argument] = {**_KNOWN, **facts.pop("arguments", {})}
+        known = {**_KNOWN, **facts.pop("arguments", {})}
         arguments: dict[str, Argument] = {}
         defaults: dict[str, object] = {}
         for argument, parameter in form.parameters.items():

@@ -10,7 +10,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.conditions import reason_phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from petstore_mock.common.real import Event
 
@@ -55,7 +55,7 @@ class Head:
             if not is_field(name, value):
                 refuse(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
         self.status = status
-        self.fields: tuple[tuple[str, str], ...] = tuple(fields)
+        self.fields = tuple(fields)
         lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *map(": ".join, fields)]
         if self.get("upgrade") is not None:
             # RFC 9110 §7.8; not in ``fields``, because WSGI forbids it.
@@ -139,7 +139,7 @@ class Stream:
 
     def close(self) -> None:
         """Release the code that makes the body."""
-        close: Callable[[], object] | None = getattr(self.chunks, "close", None)
+        close = getattr(self.chunks, "close", None)
         if close is not None:
             close()
 
