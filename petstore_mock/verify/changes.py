@@ -11,10 +11,10 @@ from petstore_mock.interface.schemas import are_right, is_valid, properties
 from petstore_mock.interface.strict_json import read_integer
 from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.probes import limits_of
-from petstore_mock.verify.seen import Wanted, matches, read_values, wanted
+from petstore_mock.verify.seen import Wanted, known_part, matches, read_values, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from petstore_mock.common.values import JsonObject
     from petstore_mock.http.mutant import Turn
@@ -97,20 +97,6 @@ def put_in_array(turn: Turn) -> None:
     turn.document = [turn.document]
 
 
-def without(name: str) -> Change:
-    def change(turn: Turn) -> None:
-        turn.document = {other: value for other, value in turn.document.items() if other != name}
-
-    return change
-
-
-def with_member(name: str, value: object) -> Change:
-    def change(turn: Turn) -> None:
-        turn.document = {**turn.document, name: value}
-
-    return change
-
-
 # Animals
 
 
@@ -139,9 +125,9 @@ def keep_refused(turn: Turn) -> None:
     """Keep the valid fields of a refused request: on its animal, or on a new one with its label."""
     given = _given_fields(turn)
     kept: Pet = {}
-    for name, rules in properties(ANIMAL).items():
-        if name in given and quick(rules)(given[name]):
-            kept[name] = given[name]
+    for name, value in known_part(given).items():
+        if quick(properties(ANIMAL)[name])(value):
+            kept[name] = value
     if turn.former is not None:
         turn.animals.update(turn.former["id"], kept)
     elif turn.operation.does.adds and LABEL in kept:
@@ -165,7 +151,7 @@ def of_left_out(name: str, *, is_kept: bool) -> Change:
         pet = {**(turn.animals.document(turn.pet_id) or {}), name: former[name]}
         if not is_kept:
             del pet[name]
-        ordered = {key: pet[key] for key in properties(ANIMAL) if key in pet}
+        ordered = known_part(pet)
         turn.animals.put(ordered)
         if turn.operation.shows_one:
             turn.document = ordered
@@ -178,11 +164,11 @@ def remove_others(turn: Turn) -> None:
         turn.animals.remove(pet["id"])
 
 
-# Fields of animals
+# Fields of animals, and members of an Error
 
 
 def in_pets(name: str, change: Callable[[Pet], object]) -> Change:
-    """Return a change to each animal in the response that has a field."""
+    """Return a change to each animal in the response that has a field. An Error changes like an animal."""
 
     def change_each(turn: Turn) -> None:
         for pet in turn.pets:
@@ -264,13 +250,13 @@ def one_more(parameter: Parameter, least: int, most: int) -> Change:
     return change
 
 
-def page_of(turn: Turn, pets: Iterable[Pet]) -> None:
+def page_of(turn: Turn, pets: list[Pet]) -> None:
     """Respond with as many animals as the request allows."""
     limit = turn.operation.limit
     most = None
     if limit is not None:
         most = values_of(turn).get(limit.name, limits_of(turn.operation)[2])
-    turn.document = [*pets][: most if is_integer(most) else None]
+    turn.document = pets[: most if is_integer(most) else None]
 
 
 def select(parameter: Parameter, chooses: Callable[[Pet, Wanted], bool]) -> Change:

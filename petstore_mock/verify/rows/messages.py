@@ -41,10 +41,10 @@ def rows() -> Rows:
     for name in properties(ERROR):
         about = About(EVERY, name)
         row = about.every("2-error-{short}", field_words(ERROR, name), partial(_is_error_member, name))
-        row.mutant("error-{short}-missing", "error bodies have no {name}", changes.without(name), _ERRORS)
+        row.mutant("error-{short}-missing", "error bodies have no {name}", changes.drop_field(name), _ERRORS)
         yield row
     row = every.every("7-status", "The status field of the Error body carries the HTTP status", _has_own_status)
-    other_status = changes.with_member("status", 500)
+    other_status = changes.set_field("status", lambda _: 500)
     row.mutant("error-status-other", "error bodies have the status 500", other_status, _ERRORS)
     yield row
     for status in _ERRORS:
