@@ -157,6 +157,11 @@ def _shape(value: object) -> str:
 # Requests that probe a gap
 
 
+def _of_request(gap: str, read: Callable[[Gap, Seen, History], Choice], *probes: Probe, **attributes: Any) -> Evidence:
+    """Return the row of a gap that the responses to its probes show."""
+    return Evidence(gap=gap, read=partial(read, GAPS[gap]), of_probes=True, probes=probes, **attributes)
+
+
 def _named(alternatives: Mapping[str, object], *shown: object) -> Choice:
     """Return the first alternative with one of the values."""
     for name, value in alternatives.items():
@@ -183,7 +188,7 @@ def _of_parameter(gap: Gap) -> Evidence:
     """Return the row of a gap about an invalid value of a parameter."""
     is_of_path = not any(map(callable, gap.alternatives.values()))
     read = _by_status if is_of_path else _by_prediction
-    return Evidence(gap=gap.name, read=partial(read, gap), of_probes=True, probes=tuple(_with_wrong_texts(gap)))
+    return _of_request(gap.name, read, *_with_wrong_texts(gap))
 
 
 def _with_wrong_texts(gap: Gap) -> Iterator[Probe]:
@@ -200,9 +205,7 @@ def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
     # A service that accepts the text must not change an animal of somebody else.
     pet_id = "{made}" if operation.commits else "{known}"
     phase = Phase.ODD_CHANGES if operation.commits else Phase.ODD_READS
-    probe = request(
-        operation, pet_id, in_path=in_path, without=parameter, phase=phase, expected=OPEN, gap=parameter.gap
-    )
+    probe = request(operation, pet_id, in_path=in_path, without=parameter, phase=phase, expected=OPEN)
     return probe if in_path else probe.with_parameter(parameter, text)
 
 
@@ -246,7 +249,7 @@ def _of_limit(limits: Mapping[str, Json], seen: Seen, history: History) -> Choic
 def _of_values(gap: Gap) -> Evidence:
     """Return the row of a gap about the values of a field that a service accepts."""
     needs = f"needs {counted(len(gap.texts), 'create')} with an unusual {gap.field} (--allow-create)"
-    return replace(_of_odd_creates(gap, partial(_by_keywords, gap), gap.field), needs=needs)
+    return _of_request(gap.name, _by_keywords, *_odd_creates(gap.field, gap.texts), needs=needs)
 
 
 def _by_keywords(gap: Gap, _seen: Seen, history: History) -> Choice:
@@ -256,28 +259,24 @@ def _by_keywords(gap: Gap, _seen: Seen, history: History) -> Choice:
         return None
     came = [seen.is_refusal for seen in tried]
     for name, keywords in gap.alternatives.items():
-        values = [seen.sent.get(gap.field) for seen in tried]
-        if came == [bool(violations(keywords or {}, value, "")) for value in values]:
+        if came == [bool(violations(keywords or {}, seen.sent.get(gap.field), "")) for seen in tried]:
             return name
     return ""
 
 
 def _of_null(gap: Gap) -> Evidence:
-    return _of_odd_creates(gap, partial(_by_refusal, gap), *[name for name in NULLS if NULLS[name] is gap])
+    fields = [name for name in NULLS if NULLS[name] is gap]
+    probes = chain.from_iterable(_odd_creates(field, gap.texts) for field in fields)
+    return _of_request(gap.name, _by_refusal, *probes, needs=_CREATED)
 
 
-def _of_odd_creates(gap: Gap, read: Read, *fields: str) -> Evidence:
-    probes = tuple(chain.from_iterable(_odd_creates(field, gap.texts, gap.name) for field in fields))
-    return Evidence(gap=gap.name, read=read, of_probes=True, needs=_CREATED, probes=probes)
-
-
-def _odd_creates(field: str, texts: Iterable[str], gap: str) -> Iterator[Probe]:
+def _odd_creates(field: str, texts: Iterable[str]) -> Iterator[Probe]:
     """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
     for operation in CREATES_WITH_BODY:
         if field in properties(str(operation.body)):
             for text in texts:
                 body = {**enums_of(operation), field: text}
-                yield sends(operation, body, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap)
+                yield sends(operation, body, phase=Phase.ODD_CREATES, expected=OPEN)
             # One operation is enough.
             return
 
@@ -298,7 +297,7 @@ def _by_omission(gap: Gap, seen: Seen, history: History) -> Choice:
 # Lists
 
 
-def _first_repeated(seen: Seen, history: History) -> Choice:
+def _first_repeated(_gap: Gap, seen: Seen, history: History) -> Choice:
     """Read the response to limit=1&limit=4. A page may be short."""
     if seen.is_refusal:
         return "reject"
@@ -316,9 +315,9 @@ _PAGING: Final = {
 
 
 def _paging(seen: Seen, history: History) -> Choice:
-    if not _is_list(seen):
+    if not seen.operation.shows_many or seen.items is None:
         return None
-    paging = [name for name in _PAGING if seen.header(name)]
+    paging = [*filter(seen.header, _PAGING)]
     if not paging:
         return "none"
     choice = _PAGING[paging[0]] if len(paging) == 1 else ""
@@ -329,13 +328,10 @@ def _paging(seen: Seen, history: History) -> Choice:
     return choice
 
 
-def _is_list(seen: Seen) -> bool:
-    return seen.operation.shows_many and seen.items is not None
-
-
 def _fill(seen: Seen, history: History) -> Choice:
-    if not _is_list(seen) or not seen.probe.is_valid:
+    if not seen.probe.is_valid:
         return None
+    # Only lists have a limit.
     if seen.count == seen.limit and seen.count > 1:
         return "full"
     return "short" if history.is_short(seen) else None
@@ -348,7 +344,7 @@ def _order(seen: Seen, history: History) -> Choice:
 
 
 def _shows_order(seen: Seen) -> bool:
-    return seen.operation.shows_many and len(seen.pets) >= _ENOUGH_FOR_ORDER
+    return len(seen.pets) >= _ENOUGH_FOR_ORDER
 
 
 def _order_of_lists(history: History) -> Choice:
@@ -527,21 +523,21 @@ def _is_limited(history: History) -> bool:
 # The rows
 
 
-def _list_probe(query: str, gap: str) -> tuple[Probe, ...]:
-    probe = request(LISTS[0], phase=Phase.LISTS, expected=OPEN, gap=gap)
-    return (replace(probe, target=f"{probe.target}?{query}"),)
+def _list_probe(query: str) -> Probe:
+    probe = request(LISTS[0], phase=Phase.LISTS, expected=OPEN)
+    return replace(probe, target=f"{probe.target}?{query}")
 
 
-def _create_probe(gap: str, texts: Mapping[str, str], **attributes: Any) -> Iterator[Probe]:
+def _create_probe(texts: Mapping[str, str], **attributes: Any) -> Iterator[Probe]:
     for operation in CREATES_WITH_BODY[:1]:
-        yield sends(operation, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap, **attributes)
+        yield sends(operation, texts, phase=Phase.ODD_CREATES, expected=OPEN, **attributes)
 
 
 def _with_fraction() -> Iterator[Probe]:
     """Yield creates with an integer such as 1.0."""
     for field, rules in properties(ANIMAL).items():
         if kind_of(rules).type == "integer" and not FIELDS[field].is_assigned:
-            yield from _odd_creates(field, [f"{plain_text(field)}.0"], "integral_float")
+            yield from _odd_creates(field, [f"{plain_text(field)}.0"])
 
 
 _OF_FIELDS_AND_PARAMETERS: Final = {
@@ -552,25 +548,13 @@ _OF_FIELDS_AND_PARAMETERS: Final = {
 }
 
 
-def _of_request(gap: str, read: Callable[[Gap, Seen, History], Choice], *probes: Probe, **attributes: Any) -> Evidence:
-    """Return the row of a gap that the responses to its probes show."""
-    return Evidence(gap=gap, read=partial(read, GAPS[gap]), of_probes=True, probes=probes, **attributes)
-
-
 _ROWS: Final = (
     *(_OF_FIELDS_AND_PARAMETERS[gap.decides](gap) for gap in GAPS.values() if gap.decides),
-    _of_request("unknown_query", _by_refusal, *_list_probe("no-such-parameter=1", "unknown_query")),
-    Evidence(
-        gap="repeated_query",
-        read=_first_repeated,
-        of_probes=True,
-        probes=_list_probe("limit=1&limit=4", "repeated_query"),
-    ),
+    _of_request("unknown_query", _by_refusal, _list_probe("no-such-parameter=1")),
+    _of_request("repeated_query", _first_repeated, _list_probe("limit=1&limit=4")),
     _of_request("integral_float", _by_refusal, *_with_fraction(), needs=_CREATED),
-    _of_request(
-        "unknown_body_field", _by_refusal, *_create_probe("unknown_body_field", {_UNKNOWN_FIELD: "1"}), needs=_CREATED
-    ),
-    _of_request("media_type", _by_status, *_create_probe("media_type", {}, media_type="text/plain"), needs=_CREATED),
+    _of_request("unknown_body_field", _by_refusal, *_create_probe({_UNKNOWN_FIELD: "1"}), needs=_CREATED),
+    _of_request("media_type", _by_status, *_create_probe({}, media_type="text/plain"), needs=_CREATED),
     Evidence(
         gap="list_order",
         read=_order,
@@ -602,4 +586,4 @@ _ROWS: Final = (
     ),
 )
 _BY_GAP: Final = {row.gap: row for row in _ROWS}
-GAP_PROBES: Final = tuple(chain.from_iterable(row.probes for row in _ROWS))
+GAP_PROBES: Final = tuple(replace(probe, gap=row.gap) for row in _ROWS for probe in row.probes)
