@@ -99,4 +99,4 @@ def plan(allow_create: int, max_requests: int) -> Iterator[str]:
         allowed = tuple(probe for probe in PROBES if not probe.operation.commits)
     for probe in allowed[:max_requests]:
         key = f"Authorization: {probe.key}" if probe.key else ""
-        yield "  ".join(part for part in (probe.line, key, probe.body) if part)
+        yield "  ".join(filter(None, (probe.line, key, probe.body)))

@@ -164,7 +164,7 @@ class Filling:
         return int(self._odd[place - 1]["id"])
 
     def _of_field(self, name: str, *, is_edge: bool) -> str:
-        values = [value for value in self._values.get(name, ()) if text_of(value)]
+        values = [*filter(text_of, self._values.get(name, ()))]
         if not values:
             return text_of(FIELDS[name].samples[0])
         if not is_edge:

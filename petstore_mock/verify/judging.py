@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.values import counted, shown_url
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from petstore_mock.verify.verdict import Result as ClauseOutcome
 
     Checked = list[tuple[Result, Seen]]
-
-_IDENTITY: Final = "identity"
 
 
 def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
@@ -61,7 +59,7 @@ def _drift(recorded: Mapping[str, str], gaps: Mapping[str, Finding]) -> Iterator
 
 
 def _notes(run: Run) -> Iterator[str]:
-    codings = {seen.header("Content-Encoding") for seen in run.seen} - {"", _IDENTITY}
+    codings = {seen.header("Content-Encoding") for seen in run.seen} - {"", "identity"}
     for coding in sorted(codings):
         yield f"responses have Content-Encoding: {coding} although the requests accept only identity"
     for seen in run.seen:

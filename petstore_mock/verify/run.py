@@ -376,7 +376,7 @@ def _retry_after(seen: Seen) -> float:
     value = seen.header("Retry-After")
     if value.isdecimal():
         return float(value)
-    until = seconds_of(value) if value else None
+    until = seconds_of(value)
     if until is None:
         return 1.0
     now = seconds_of(seen.header("Date")) or time()

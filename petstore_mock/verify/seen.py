@@ -122,20 +122,17 @@ class Wanted(NamedTuple):
     def is_bound(self, pet: Mapping[str, Json]) -> bool:
         """Whether an animal has exactly the value of the filter."""
         field = self.parameter.filters_by
-        return field in pet and is_same_value(field, pet[field], self.value)
+        return is_same_value(field, pet.get(field), self.value)
 
 
 def read_values(operation: Operation, given: Mapping[str, str]) -> JsonObject:
     """Return the values of the parameters that have a text in ``given``, by name."""
-    rules = parameters(operation)
-    names = [parameter.name for parameter in operation.parameters if parameter.name in given]
-    return {name: kind_of(rules[name]).read(given[name]) for name in names}
+    return {name: kind_of(rules).read(given[name]) for name, rules in parameters(operation).items() if name in given}
 
 
 def wanted(operation: Operation, values: Mapping[str, Json]) -> list[Wanted]:
     """Return the filters of a request with these values."""
-    given = [parameter for parameter in operation.filters if parameter.name in values]
-    return [Wanted(parameter, values[parameter.name]) for parameter in given]
+    return [Wanted(parameter, values[parameter.name]) for parameter in operation.filters if parameter.name in values]
 
 
 def matches(pet: Mapping[str, Json], filters: Iterable[Wanted]) -> bool:
@@ -173,9 +170,7 @@ def is_pet(value: object) -> TypeGuard[Pet]:
 class Seen:
     """The exchange of one probe. ``made`` are the ids of the animals that the run created before it."""
 
-    def __init__(
-        self, exchange: Exchange, probe: Probe, failure: FailedError | None, made: Collection[int] = ()
-    ) -> None:
+    def __init__(self, exchange: Exchange, probe: Probe, failure: FailedError | None, made: Collection[int]) -> None:
         self.exchange = exchange
         self.probe = probe
         # Why no whole response arrived.
@@ -202,7 +197,9 @@ class Seen:
         self.is_disguised = digit == 2 and not probe.is_valid and _is_error(self.document)
         self.is_success = digit == 2 and not self.is_disguised
         self.sent = _members(exchange.body)
-        self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
+        # The parameters of the request beside those in its path, by name.
+        self.chosen = {**exchange.query, **dict(probe.fields)}
+        self._given = {**self.operation.path_values(probe.target), **self.chosen}
         self._values = read_values(self.operation, self._given)
         self.filters = wanted(self.operation, self._values)
         self.items = self._items()
@@ -273,8 +270,7 @@ class Seen:
             return None
         if not self.operation.does.adds:
             return self.is_about
-        ids: list[int] = [pet["id"] for pet in self.pets]
-        return next(iter(ids), None)
+        return next((pet["id"] for pet in self.pets), None)
 
     @property
     def is_about(self) -> int | None:
@@ -291,12 +287,6 @@ class Seen:
     def has_right_texts(self) -> bool:
         """Whether each parameter of the request has a value that its schema allows."""
         return are_right(self.operation, self._given)
-
-    @cached_property
-    def chosen(self) -> dict[str, str]:
-        """The parameters of the request beside those in its path, by name."""
-        in_path = {parameter.name for parameter in self.operation.parameters_in("path")}
-        return {name: text for name, text in self._given.items() if name not in in_path}
 
     @property
     def limit(self) -> int | None:

@@ -45,8 +45,8 @@ class Sender:
         url: str,
         key: str,
         headers: Mapping[str, str],
-        secret_headers: Collection[str] = (),
-        context: ssl.SSLContext | None = None,
+        secret_headers: Collection[str],
+        context: ssl.SSLContext | None,
     ) -> None:
         self._connection = Connection(url, most_body=_MOST_BODY, context=context)
         self.close = self._connection.close
@@ -60,7 +60,8 @@ class Sender:
         for name, value in headers.items():
             if name.lower() in named or _SECRET_NAME.search(name):
                 self._shown[name] = _HIDDEN
-                secrets += filterfalse(_is_common, _parts(value))
+                # Credentials may stand behind a scheme.
+                secrets += filterfalse(_is_common, (value, value.rpartition(" ")[2]))
         self.secrets = tuple(secrets)
 
     def shown(self, probe: Probe) -> ApiRequest:
@@ -118,11 +119,6 @@ class Sender:
         if proxy_bypass(self._connection.peer[0]):
             return ""
         return f"{scheme.upper()}_PROXY is set, but verify uses no proxy: run it with direct access to the service"
-
-
-def _parts(value: str) -> tuple[str, str]:
-    """Return the value of a header field, and its credentials behind a scheme."""
-    return value, value.rpartition(" ")[2]
 
 
 def _is_common(text: str) -> bool:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # A limit that shows whether pages are full.
 _FEW: Final = 4
-_TOO_LONG: Final = "a list is too long"
 
 
 def rows() -> Rows:
@@ -107,7 +106,7 @@ def _is_at_most(limit: Parameter, seen: Seen, history: History, *, is_given: boo
         return
     # A store with fewer animals can't show the limit.
     if seen.count >= most or len(history.standing(seen)) > most:
-        yield Result(seen.count <= most, f"a list of at most {most}, not {seen.count}", _TOO_LONG)
+        yield Result(seen.count <= most, f"a list of at most {most}, not {seen.count}", "a list is too long")
 
 
 def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
