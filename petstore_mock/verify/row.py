@@ -42,7 +42,6 @@ READS_BY_ID: Final = tuple(operation for operation in READS if operation.identif
 WHOLE_LISTS: Final = tuple(operation for operation in LISTS if not operation.parameters_in("path"))
 CHANGES: Final = tuple(operation for operation in EVERY if operation.does.keeps and operation not in CREATES)
 REMOVES: Final = tuple(operation for operation in EVERY if operation.does.ends)
-BY_ID: Final = tuple(operation for operation in EVERY if operation.identifier is not None)
 WITH_BODY: Final = tuple(operation for operation in EVERY if operation.body is not None)
 CREATES_WITH_BODY: Final = tuple(operation for operation in WITH_BODY if operation in CREATES)
 
@@ -67,14 +66,10 @@ class Mutant:
 
     name: str
     words: str  # the mistake of the service
-    of: Sequence[Operation]  # the operations with the mistake
+    operations: tuple[str, ...]  # the names of the operations with the mistake
     apply: Change
     statuses: tuple[int, ...]  # the statuses of the responses to change; empty if it changes requests
     clause: str  # the id of the clause that it breaks: that of its row
-
-    @property
-    def operations(self) -> tuple[str, ...]:
-        return tuple(operation.name for operation in self.of)
 
     def change(self, turn: Turn) -> None:
         """Apply the mutant to the request, or to a response with one of its statuses."""
@@ -113,7 +108,8 @@ class Clause:
     def mutant(self, name: str, words: str, apply: Change, statuses: tuple[int, ...] = SUCCESSES) -> None:
         """Add a mutant of all operations at once. Name and words are templates."""
         name, words = name.format_map(self.names), words.format_map(self.names)
-        self.mutants.append(Mutant(name, words, self.own, apply, statuses, self.id))
+        names = tuple(operation.name for operation in self.own)
+        self.mutants.append(Mutant(name, words, names, apply, statuses, self.id))
 
     def mistake(
         self,
@@ -127,7 +123,7 @@ class Clause:
         end, does = end.format_map(self.names), does.format_map(self.names)
         for operation in self.own if of is None else of:
             name, words = f"{prefix(operation)}-{end}", f"{operation.name} {does}"
-            self.mutants.append(Mutant(name, words, [operation], apply, statuses, self.id))
+            self.mutants.append(Mutant(name, words, (operation.name,), apply, statuses, self.id))
 
 
 class About:
@@ -150,20 +146,20 @@ class About:
             **more,
         }
 
-    def says(self, clause: str, words: str, check: Check, **more: object) -> Clause:
+    def says(self, clause: str, words: str, check: Check) -> Clause:
         """Return a row for what the interface says. It has no probes and no mutants yet."""
-        names = {**self._names, **more}
+        names = self._names
         return Clause(
             id=clause.format_map(names), words=words.format_map(names), check=check, names=names, own=self._own
         )
 
-    def means(self, clause: str, words: str, check: Check, **more: object) -> Clause:
+    def means(self, clause: str, words: str, check: Check) -> Clause:
         """Return a row for an inference, and mark it as one. The section does not say it literally."""
-        return self.says(clause, f"{words} (by the meaning of §{{section}})", check, **more)
+        return self.says(clause, f"{words} (by the meaning of §{{section}})", check)
 
-    def every(self, clause: str, words: str, check: Check, **more: object) -> Clause:
+    def every(self, clause: str, words: str, check: Check) -> Clause:
         """Return a row that each exchange of the operations can show."""
-        row = self.says(clause, words, check, **more)
+        row = self.says(clause, words, check)
         row.operations = self._own
         return row
 

@@ -22,7 +22,6 @@ from petstore_mock.verify.probes import (
     sends,
 )
 from petstore_mock.verify.row import (
-    BY_ID,
     CHANGES,
     CREATES_WITH_BODY,
     EVERY,
@@ -52,7 +51,7 @@ _ODD_TEXTS: Final = ("+{known}", "%20{known}", "{known}.0", "{known}x")
 def rows() -> Rows:
     for operation in EVERY:
         yield _of_success(operation)
-    for operation in BY_ID:
+    for operation in EVERY:
         if operation.identifier is not None:
             yield from _of_identifier(operation, operation.identifier)
 

@@ -98,10 +98,7 @@ def _mistakes(body: bytes, kind: str) -> object:
         value, _ = decode_json(body)
     except MalformedJsonError:
         return "not JSON" if body else "no body", _is_whole_json(body)
-    mistakes: set[object] = set()
-    for one in violations(schema(kind), value, "body"):
-        mistakes.add((one.path, one.rule, _form(one.value, one.rule)))
-    return mistakes
+    return {(one.path, one.rule, _form(one.value, one.rule)) for one in violations(schema(kind), value, "body")}
 
 
 def _is_whole_json(body: bytes) -> bool | None:
@@ -141,20 +138,20 @@ def _of_values(operation: Operation, body: str, names: Iterable[str]) -> Rows:
     phase = Phase.PLAIN_CREATES if operation.does.adds else Phase.CHANGES
     send = partial(sends, operation, phase=phase)
     for name in names:
-        about = About(operation, name, body=body, start=_start(operation, name))
+        about = partial(About, operation, name, body=body, start=_start(operation, name))
         is_enum = "enum" in rules[name]
         mutant = "{end}" if is_enum else "{short}-{end}"
         others = dict(samples)
         own = others.pop(name, None)
         for edge in _edges(rules[name]):
-            accepts, more = partial(_accepts, (name, edge.text)), {"end": edge.end, "value": edge.words}
-            row = about.says("{start}-{end}", "{name}: {value} is allowed", accepts, **more)
+            accepts = partial(_accepts, (name, edge.text))
+            row = about(end=edge.end, value=edge.words).says("{start}-{end}", "{name}: {value} is allowed", accepts)
             row.mistake(f"{mutant}-refused", "refuses the {name} {value}", _refuse_sent(name, edge.text))
             row.send(send({**others, name: edge.text}))
             yield row
         if own is None:
             continue
-        row = about.says("{start}-optional", "{body}: {name} is not required", partial(_accepts, (name, "")))
+        row = about().says("{start}-optional", "{body}: {name} is not required", partial(_accepts, (name, "")))
         row.send(send(others))
         # The values of an enum are sent anyway.
         if not is_enum:
