@@ -10,7 +10,7 @@ from json import dumps, loads
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.interface.kinds import as_text, kind_of, parts, phrase, with_part, wrong_texts
-from petstore_mock.interface.schemas import allows, properties, schema
+from petstore_mock.interface.schemas import allows, properties, required_names
 from petstore_mock.interface.table import MEMBERS, snake_case
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def plain_text(name: str) -> str:
 
 def plain(body: str) -> dict[str, str]:
     """Return the required members of a plain body, as JSON texts."""
-    return {name: plain_text(name) for name in schema(body).get("required", ())}
+    return {name: plain_text(name) for name in required_names(body)}
 
 
 def wrong_bodies(body: str) -> Iterator[WrongBody]:
@@ -87,7 +87,7 @@ def odd_texts(rules: Schema) -> Iterator[str]:
 
 def _wrong_values(body: str, name: str, fields: Mapping[str, str]) -> Iterator[WrongBody]:
     rules = properties(body)[name]
-    is_required = name in schema(body).get("required", ())
+    is_required = name in required_names(body)
     for end, text in wrong_texts(rules).items():
         # The interface does not say whether null means that an optional field is absent.
         if end != "null" or is_required:

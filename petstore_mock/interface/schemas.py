@@ -132,6 +132,12 @@ def properties(name: str) -> Mapping[str, Schema]:
     return by_property
 
 
+def required_names(name: str) -> list[str]:
+    """Return the names of an object's required properties."""
+    required: list[str] = schema(name).get("required", [])
+    return required
+
+
 def parameters(operation: Operation) -> Mapping[str, Schema]:
     """Return the schemas of an operation's parameters, by name."""
     return properties(operation.parameters_schema)
@@ -145,17 +151,21 @@ def are_right(operation: Operation, texts: Mapping[str, str]) -> bool:
     return True
 
 
+def members_of(operation: Operation) -> Mapping[str, Schema]:
+    """Return the schemas of the members of an operation's body, by name; empty if it has no body."""
+    return properties(operation.body) if operation.body else {}
+
+
 def arguments(operation: Operation) -> Mapping[str, Schema]:
     """Return the schemas of the arguments of a call: the operation's parameters, and the members of its body."""
-    members = properties(operation.body) if operation.body else {}
-    return {**parameters(operation), **members}
+    return {**parameters(operation), **members_of(operation)}
 
 
 def required_arguments(operation: Operation) -> list[str]:
     """Return the names of the required arguments of a call."""
-    required = {*schema(operation.parameters_schema).get("required", ())}
+    required = [*required_names(operation.parameters_schema)]
     if operation.body:
-        required |= {*schema(operation.body).get("required", ())}
+        required += required_names(operation.body)
     return [name for name in arguments(operation) if name in required]
 
 

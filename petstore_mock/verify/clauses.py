@@ -11,11 +11,11 @@ from json import dumps
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.interface.schemas import properties
+from petstore_mock.interface.schemas import members_of
 from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify.evidence import GAP_PROBES
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
-from petstore_mock.verify.row import CREATES_WITH_BODY, SHOWING, Result, sections, success_clause
+from petstore_mock.verify.row import CREATES, SHOWING, Result, sections, success_clause
 from petstore_mock.verify.rows import animals, bodies, effects, failures, fields, keys, lists, messages
 from petstore_mock.verify.rows.checks import failing_value
 
@@ -43,8 +43,8 @@ def _in_order() -> Iterator[Probe]:
 
 def _simplest() -> Iterator[Probe]:
     """Yield the simplest create for a service that refuses every plain one."""
-    for operation in CREATES_WITH_BODY:
-        if LABEL in properties(str(operation.body)):
+    for operation in CREATES:
+        if LABEL in members_of(operation):
             label = {LABEL: dumps(FIELDS[LABEL].samples[0])}
             yield sends(operation, label, phase=Phase.SIMPLEST_CREATE, expected=OPEN)
 

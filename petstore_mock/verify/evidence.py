@@ -20,10 +20,10 @@ from petstore_mock.interface.bodies import plain_text
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, NULLS
 from petstore_mock.interface.kinds import kind_of, wrong_text
-from petstore_mock.interface.schemas import parameters, properties, schema, violations
+from petstore_mock.interface.schemas import members_of, parameters, properties, required_names, violations
 from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
 from petstore_mock.verify.probes import OPEN, Phase, Probe, enums_of, request, sends
-from petstore_mock.verify.row import CREATES_WITH_BODY, EVERY, LISTS
+from petstore_mock.verify.row import CREATES, CREATES_WITH_BODY, EVERY, LISTS
 from petstore_mock.verify.seen import NO_JSON
 
 if TYPE_CHECKING:
@@ -272,8 +272,8 @@ def _of_null(gap: Gap) -> Evidence:
 
 def _odd_creates(field: str, texts: Iterable[str]) -> Iterator[Probe]:
     """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
-    for operation in CREATES_WITH_BODY:
-        if field in properties(str(operation.body)):
+    for operation in CREATES:
+        if field in members_of(operation):
             for text in texts:
                 body = {**enums_of(operation), field: text}
                 yield sends(operation, body, phase=Phase.ODD_CREATES, expected=OPEN)
@@ -481,7 +481,7 @@ def _extra_fields(seen: Seen, _history: History) -> Choice:
     known = {*properties(kind), _UNKNOWN_FIELD}
     choice = None
     for document in seen.document if is_array(seen.document) else [seen.document]:
-        if not is_object(document) or not document.keys() >= {*schema(kind)["required"]}:
+        if not is_object(document) or not document.keys() >= {*required_names(kind)}:
             continue
         if document.keys() - known:
             return "present"

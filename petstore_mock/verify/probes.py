@@ -27,7 +27,7 @@ from urllib.parse import quote
 from petstore_mock.common.guards import is_array
 from petstore_mock.interface.bodies import plain
 from petstore_mock.interface.kinds import as_text
-from petstore_mock.interface.schemas import parameters, properties, schema
+from petstore_mock.interface.schemas import members_of, parameters, required_names
 from petstore_mock.interface.table import ANIMAL, FIELDS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ OWN: Final = "Bearer {key}"
 UNKNOWN_KEY: Final = "no-such-key"
 USED_LABEL: Final = "{used label}"
 # The fields that each animal has.
-REQUIRED: Final = frozenset(schema(ANIMAL)["required"])
+REQUIRED: Final = frozenset(required_names(ANIMAL))
 _NO_TEXTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -228,5 +228,4 @@ def sends(operation: Operation, texts: Mapping[str, str], **attributes: Any) -> 
 
 def enums_of(operation: Operation) -> dict[str, str]:
     """Return a value of each enum in a body, as JSON texts. So no service can fill it in, or refuse its absence."""
-    members = properties(str(operation.body)).items()
-    return {name: json.dumps(rules["enum"][0]) for name, rules in members if "enum" in rules}
+    return {name: json.dumps(rules["enum"][0]) for name, rules in members_of(operation).items() if "enum" in rules}

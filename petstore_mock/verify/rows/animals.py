@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.interface.schemas import is_valid, properties
+from petstore_mock.interface.schemas import is_valid, members_of
 from petstore_mock.interface.table import LABEL
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import (
@@ -23,7 +23,7 @@ from petstore_mock.verify.probes import (
 )
 from petstore_mock.verify.row import (
     CHANGES,
-    CREATES_WITH_BODY,
+    CREATES,
     EVERY,
     READS,
     REMOVES,
@@ -80,7 +80,7 @@ def _plain_requests(operation: Operation) -> Iterator[Probe]:
             for place in (1, 2, 3):
                 yield request(operation, f"{{odd{place}}}", phase=Phase.ODD_READS)
             yield request(operation, phase=Phase.LAST_READS)
-    elif operation in CREATES_WITH_BODY and LABEL in properties(str(operation.body)):
+    elif operation in CREATES and LABEL in members_of(operation):
         # The interface says of no field but the identifier that it is unique.
         yield sends(operation, {LABEL: f'"{USED_LABEL}"'}, phase=Phase.ODD_CREATES, expected=OPEN)
     elif operation in CHANGES and operation.body is None:

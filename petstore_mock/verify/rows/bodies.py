@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from petstore_mock.interface.bodies import plain, short, wrong_bodies
 from petstore_mock.interface.kinds import Edge, edges, quick
-from petstore_mock.interface.schemas import properties, schema, violations
+from petstore_mock.interface.schemas import members_of, properties, schema, violations
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json
 from petstore_mock.interface.table import FIELDS, MEMBERS
 from petstore_mock.verify import changes
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 def rows() -> Rows:
     for operation in WITH_BODY:
-        for wrong in wrong_bodies(str(operation.body)):
-            yield _of_wrong_body(operation, wrong)
         body = str(operation.body)
+        for wrong in wrong_bodies(body):
+            yield _of_wrong_body(operation, wrong)
         names = [member.name for member in operation.members]
         # A create shows which values the fields of animals may have.
         if operation.does.adds:
@@ -191,7 +191,7 @@ def _accepts(wanted: Choice, seen: Seen, history: History) -> Results:
 def _choices(seen: Seen) -> set[Choice]:
     """Return the choices of a plain request: values that a schema just allows, and members that are left out."""
     choices: set[Choice] = set()
-    for name, rules in properties(str(seen.operation.body)).items():
+    for name, rules in members_of(seen.operation).items():
         text = _text(seen.sent, name)
         if text in {"", *(edge.text for edge in _edges(rules))}:
             choices.add((name, text))

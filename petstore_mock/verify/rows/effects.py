@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.guards import is_object
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.gaps import OMITTED
-from petstore_mock.interface.schemas import arguments, parameters, properties, required_arguments, schema
+from petstore_mock.interface.schemas import (
+    arguments,
+    members_of,
+    parameters,
+    properties,
+    required_arguments,
+    required_names,
+)
 from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ABSENT, REQUIRED, SUCCESS, Phase, largest, request, sends
@@ -234,7 +241,7 @@ def _may_be_left_out(operation: Operation) -> list[str]:
     names = [name for name in _OPTIONAL if name not in given]
     if not operation.does.replaces:
         return names
-    sent = properties(str(operation.body)).keys() - OMITTED.keys()
+    sent = members_of(operation).keys() - OMITTED.keys()
     return [name for name in names if name in sent]
 
 
@@ -242,8 +249,8 @@ def _changes(operation: Operation) -> Iterator[Probe]:
     """Yield a change with all members, and changes with some."""
     if operation.body is None:
         return
-    required = schema(operation.body).get("required", ())
-    optional = [name for name in properties(operation.body) if name not in required]
+    required = required_names(operation.body)
+    optional = [name for name in members_of(operation) if name not in required]
     # An optional member gets its last sample, which differs from that of a created animal.
     texts = {name: dumps(MEMBERS[name].samples[-1]) for name in optional}
     some: list[dict[str, str]] = [{name: texts[name]} for name in optional[:2]]
@@ -288,7 +295,7 @@ def _of_one_left_out(operation: Operation, name: str, pet: Pet, former: Pet) -> 
     if not operation.does.replaces:
         is_same = is_same_value(name, pet.get(name), former[name])
         yield Result(is_same, f"{name} of the animal {pet['id']} to stay {dumps(former[name])}", f"{name} differs")
-    elif name in properties(str(operation.body)) and name not in OMITTED:
+    elif name in members_of(operation) and name not in OMITTED:
         yield Result(name not in pet, f"no {name} of the animal {pet['id']}, because the request left it out")
 
 

@@ -11,7 +11,7 @@ from unicodedata import normalize
 from petstore_mock.interface.bodies import odd_texts, short
 from petstore_mock.interface.gaps import RULES
 from petstore_mock.interface.kinds import phrase, wrong_parameters
-from petstore_mock.interface.schemas import parameters, properties, required_arguments
+from petstore_mock.interface.schemas import members_of, parameters, properties, required_arguments
 from petstore_mock.interface.table import ANIMAL, FIELDS
 from petstore_mock.interface.violations import describe
 from petstore_mock.verify import changes
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 # The fields that a client sends.
 _SENT: Final = tuple(name for name in properties(ANIMAL) if not FIELDS[name].is_assigned)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-# Operations whose response shows the fields of the request.
-_ECHOES: Final = tuple(operation for operation in SHOWS_ONE if operation.does.keeps and operation.body is not None)
 
 
 def rows() -> Rows:
@@ -110,7 +108,7 @@ def _may_show(operation: Operation, name: str) -> bool:
         return True
     if name in REQUIRED:
         return True
-    return name in properties(operation.body)
+    return name in members_of(operation)
 
 
 # Identifiers
@@ -145,8 +143,8 @@ def _has_new_id(seen: Seen, history: History) -> Results:
 
 
 def _echoing(name: str) -> list[Operation]:
-    """Return the operations whose response shows a sent field."""
-    return [operation for operation in _ECHOES if name in properties(str(operation.body))]
+    """Return the operations that keep a sent field, and whose response shows it."""
+    return [operation for operation in SHOWS_ONE if operation.does.keeps and name in members_of(operation)]
 
 
 def _of_echo(name: str) -> Rows:
@@ -183,7 +181,7 @@ def _add_slips(row: Clause, name: str, *, is_beyond: bool) -> None:
 def _odd_creates(name: str) -> Iterator[Probe]:
     """Yield creates with values that a service may refuse, but must not change."""
     for operation in _echoing(name):
-        rules = properties(str(operation.body))[name]
+        rules = members_of(operation)[name]
         phase = Phase.ODD_CREATES if operation.does.adds else Phase.ODD_CHANGES
         for text in odd_texts(rules):
             yield sends(operation, {**enums_of(operation), name: text}, phase=phase, expected=OPEN)
@@ -216,7 +214,7 @@ def _same_as_sent(
     if not history.is_utf8:
         cause = "1-json-body"
     if is_other and isinstance(value, str):
-        cause = other_type(ANIMAL, properties(ANIMAL)[name], came)
+        cause = other_type(ANIMAL, name, came)
     yield Result(is_same_value(name, came, value), words, cause or f"{name} differs")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.interface.kinds import quick, type_of
-from petstore_mock.interface.schemas import properties, schema, violations
+from petstore_mock.interface.schemas import properties, required_names, violations
 from petstore_mock.interface.table import ANIMAL, ERROR
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ELSEWHERE, Phase, request
@@ -87,7 +87,7 @@ def field_words(kind: str, name: str) -> str:
     values = rules.get("format", rules["type"])
     if "enum" in rules:
         values = f"one of {', '.join(rules['enum'])}"
-    required = ", required" if name in schema(kind)["required"] else ""
+    required = ", required" if name in required_names(kind) else ""
     return f"{kind}: {name}, {values}{required}"
 
 
@@ -104,17 +104,16 @@ def of_member(kind: str, name: str, item: Mapping[str, Json]) -> Results:
         yield Result(holds=True)
         return
     wrong = violations(rules, item[name], name)
-    yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", other_type(kind, rules, item[name]))
+    yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", other_type(kind, name, item[name]))
 
 
 def _missing(kind: str, item: Mapping[str, Json]) -> list[str]:
-    required: list[str] = schema(kind)["required"]
-    return [name for name in required if name not in item]
+    return [name for name in required_names(kind) if name not in item]
 
 
-def other_type(kind: str, rules: Mapping[str, Json], value: object) -> str:
+def other_type(kind: str, name: str, value: object) -> str:
     """Return the cause of breaches by properties of another type: numbers as texts are one mistake."""
-    return f"{kind}: {type(value)} for {type_of(rules)}"
+    return f"{kind}: {type(value)} for {type_of(properties(kind)[name])}"
 
 
 # Checks
