@@ -160,24 +160,18 @@ def _of_filter(operation: Operation, parameter: Parameter) -> Rows:
     words = _selected(parameter)
     about = About(operation, parameter.name, words=words, word=_word(operation, parameter))
     allowed = _allowed(operation, parameter)
-    is_in_path = parameter.where == "path"
-    plain = request(operation, phase=Phase.LISTS)
+    probes = [*_probes(operation, parameter)]
     row = about.every("{section}-{short}-filter", "{name}: returns only animals {words}", partial(_selects, parameter))
-    if not allowed and not is_in_path:
-        row.send(plain.with_parameter(parameter, _sample(parameter)))
     _add_wrong_filters(row, operation, parameter)
-    pairs = [] if is_in_path else [*_pairs(operation, parameter)]
     if not allowed:
-        row.send(*pairs)
+        row.send(*probes)
     yield row
     if allowed:
         row = about.says("{section}-{short}-accepted", "{name}: each value is allowed", is_accepted)
+        row.send(*probes)
         for value in allowed:
-            if not is_in_path:
-                row.send(plain.with_parameter(parameter, value))
             refuse = changes.refuse_if(changes.has(parameter, value))
             row.mistake(f"{value}-refused", f"refuses {{name}}={value}", refuse)
-        row.send(*pairs)
         yield row
 
 
@@ -253,12 +247,18 @@ def _on_other_side(pet: Pet, wanted: Wanted) -> bool:
     return wanted.parameter.filters_by in pet and not _with_bound(pet, wanted)
 
 
-# Two parameters at once
+# Requests with a filter
 
 
-def _pairs(operation: Operation, parameter: Parameter) -> Iterator[Probe]:
-    """Yield requests with a filter and another parameter. A service may forget one where the other is given."""
+def _probes(operation: Operation, parameter: Parameter) -> Iterator[Probe]:
+    """Yield requests with a filter, and with another parameter as well. A service may forget one of the two."""
+    # Every request of the operation has the parameters in its path.
+    if parameter.where == "path":
+        return
     limit, texts = operation.limit, _allowed(operation, parameter)
+    plain = request(operation, phase=Phase.LISTS)
+    for text in texts or [_sample(parameter)]:
+        yield plain.with_parameter(parameter, text)
     request_of = request(operation, phase=Phase.LIST_EDGES)
     if limit is not None:
         # One animal: a service that applies the filter after the limit then finds none for most values.
