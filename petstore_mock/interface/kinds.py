@@ -475,9 +475,8 @@ _MOST_EXACT: Final = 2**63 - 1
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
-def _basic(text: str) -> str:
-    """Replace the characters that take four bytes in UTF-8, such as emoji."""
-    return "".join(letter if letter <= "\uffff" else "?" for letter in text)
+# Replaces the characters that take four bytes in UTF-8, such as emoji.
+_basic: Final = partial(re.sub, "[\U00010000-\U0010ffff]", "?")
 
 
 def _cut(text: str) -> str:
