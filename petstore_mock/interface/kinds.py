@@ -505,7 +505,6 @@ def _nothing(_: object) -> None: ...
 
 _AS_TEXT: Final = (Misshape("text", "returns {name} as text", str),)
 _AS_NULL: Final = (Misshape("null", "returns null as {name}", _nothing),)
-_IN_OTHER_CASE: Final = (Misshape("upper", "returns {name} in another case", str.swapcase),)
 _TEXT_SLIPS: Final = (
     Slip(
         change=_basic,
@@ -581,27 +580,6 @@ _DELICATE_TEXTS: Final = (
     Delicate("surrogate", "a text with half a surrogate pair", r'"{label}\ud83d"'),
     Delicate("marks", "a letter with 100 combining marks", f'"{{label}}e{_MARKS}"', _few_marks),
 )
-_INT64_SLIPS: Final = (
-    Slip(
-        change=_rounded,
-        responds="rounded",
-        responds_words="rounds a large {name}",
-        keeps="rounded",
-        keeps_words="rounds {name}",
-        is_beyond=True,
-    ),
-)
-_NUMBER_SLIPS: Final = (
-    Slip(
-        change=partial(round, ndigits=1),
-        responds="rounded",
-        responds_words="rounds {name} to one digit",
-        keeps="rounded",
-        keeps_words="rounds {name} to one digit",
-    ),
-)
-_DATE_SLIPS: Final = (Slip(change=_day_before, keeps="shifted", keeps_words="moves {name} by a day"),)
-_MOMENT_SLIPS: Final = (Slip(change=_to_minutes, keeps="minutes", keeps_words="cuts {name} to minutes"),)
 
 
 # Texts of parameters
@@ -647,7 +625,7 @@ _ROWS: Final = (
         phrase="one of {values}",
         wrong={"value": '"no-such-value"', "type": "1"},
         others=lambda _, rules: rules["enum"],
-        misshapen=_IN_OTHER_CASE,
+        misshapen=(Misshape("upper", "returns {name} in another case", str.swapcase),),
     ),
     Kind(
         name="int64",
@@ -662,7 +640,16 @@ _ROWS: Final = (
         odd=("9007199254740993", "-1"),
         beyond=Beyond(id="int64", words="int64, also beyond 2^53", holds=lambda number: number > 2**53),
         others=_other_numbers,
-        slips=_INT64_SLIPS,
+        slips=(
+            Slip(
+                change=_rounded,
+                responds="rounded",
+                responds_words="rounds a large {name}",
+                keeps="rounded",
+                keeps_words="rounds {name}",
+                is_beyond=True,
+            ),
+        ),
         misshapen=_AS_TEXT,
         read=read_integer,
         order=_same,
@@ -690,7 +677,15 @@ _ROWS: Final = (
         wrong={"type": '"1.5"', "boolean": "true"},
         odd=("0.123456789", "12.3456789", "-2.5e-7", "123456789.125"),
         others=_other_numbers,
-        slips=_NUMBER_SLIPS,
+        slips=(
+            Slip(
+                change=partial(round, ndigits=1),
+                responds="rounded",
+                responds_words="rounds {name} to one digit",
+                keeps="rounded",
+                keeps_words="rounds {name} to one digit",
+            ),
+        ),
         misshapen=_AS_TEXT,
         read=_read_number,
         order=_same,
@@ -725,7 +720,7 @@ _ROWS: Final = (
         odd=('"2024-02-29"', '"0001-01-01"', '"9999-12-31"'),
         plain="2021-06-15",
         others=lambda value, _: [_day_before(value)],
-        slips=_DATE_SLIPS,
+        slips=(Slip(change=_day_before, keeps="shifted", keeps_words="moves {name} by a day"),),
         misshapen=_AS_NULL,
         order=_same,
     ),
@@ -747,7 +742,7 @@ _ROWS: Final = (
         odd=('"2021-06-15T10:00:00.123456Z"', '"2021-06-15T23:59:59+02:00"'),
         plain="2021-06-15T10:00:00Z",
         others=lambda *_: ("2001-02-03T04:05:06Z", "2001-02-03T04:05:07Z"),
-        slips=_MOMENT_SLIPS,
+        slips=(Slip(change=_to_minutes, keeps="minutes", keeps_words="cuts {name} to minutes"),),
         misshapen=_AS_NULL,
         order=_moment,
     ),
