@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from enum import IntEnum, auto
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -42,7 +41,6 @@ UNKNOWN_KEY: Final = "no-such-key"
 USED_LABEL: Final = "{used label}"
 # The fields that each animal has.
 REQUIRED: Final = frozenset(required_names(ANIMAL))
-_NO_TEXTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ def request(
     operation: Operation,
     pet_id: str = "{known}",
     body: str | None = None,
-    in_path: Mapping[str, str] = _NO_TEXTS,
+    in_path: Mapping[str, str] | None = None,
     without: Parameter | None = None,
     **attributes: Any,
 ) -> Probe:
@@ -174,10 +172,10 @@ def request(
     texts = {one.name: _quoted(sample_text(one)) for one in operation.parameters_in("path")}
     if operation.identifier is not None:
         texts[operation.identifier.name] = pet_id
-    target = operation.path.format_map({**texts, **in_path})
+    texts |= in_path or {}
     if body is None:
         body = "" if operation.body is None else as_text(plain(operation.body))
-    probe = Probe(operation=operation, target=target, body=body, **attributes)
+    probe = Probe(operation=operation, target=operation.path.format_map(texts), body=body, **attributes)
     for parameter in operation.setting:
         if parameter.where != "path" and parameter is not without:
             probe = probe.with_parameter(parameter, sample_text(parameter))
@@ -217,7 +215,7 @@ def largest(operation: Operation, **attributes: Any) -> Probe:
     probe = request(operation, **attributes)
     if operation.limit is None:
         return probe
-    return probe.with_parameter(operation.limit, str(limits_of(operation)[1]))
+    return probe.with_parameter(operation.limit, limits_of(operation)[1])
 
 
 def sends(operation: Operation, texts: Mapping[str, str], **attributes: Any) -> Probe:

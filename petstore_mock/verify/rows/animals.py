@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
@@ -148,8 +147,8 @@ def _of_identifier(operation: Operation, identifier: Parameter) -> Rows:
     if operation.shows_one:
         row = about.every("{section}-asked-for", "{name}: the identifier of the animal", _is_asked_for)
         if is_read:
-            open_request = partial(request, operation, phase=Phase.ODD_READS, expected=OPEN)
-            row.send(*[open_request(text, gap=identifier.gap) for text in _ODD_TEXTS])
+            for text in _ODD_TEXTS:
+                row.send(request(operation, text, phase=Phase.ODD_READS, expected=OPEN, gap=identifier.gap))
         another = changes.respond_another if is_read else changes.take_other_id
         row.mistake("another", "returns another animal", another)
         yield row

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     Pet = JsonObject
 
-_OPTIONAL: Final = tuple(name for name in properties(ANIMAL) if name not in REQUIRED)
-
 
 def rows() -> Rows:
     for operation in CREATES:
@@ -238,7 +236,7 @@ def _may_be_left_out(operation: Operation) -> list[str]:
     rules = parameters(operation)
     given = {*required_arguments(operation)}
     given |= {one.sets for one in operation.setting if one.name in given or "default" in rules[one.name]}
-    names = [name for name in _OPTIONAL if name not in given]
+    names = [name for name in properties(ANIMAL) if name not in given | REQUIRED]
     if not operation.does.replaces:
         return names
     sent = members_of(operation).keys() - OMITTED.keys()

@@ -60,7 +60,7 @@ def _of_operation(operation: Operation) -> Rows:
         # A URL must never hold the user's own key.
         row.send(replace(without, target=f"{without.target}?api_key={UNKNOWN_KEY}"))
     row.mistake("without-key", "accepts a missing key", changes.let_in("missing_key"), OF_REQUESTS)
-    wrong = [*_wrong_requests(operation)]
+    wrong = [*_wrong_requests(operation, without)]
     row.send(*wrong)
     if wrong:
         first = changes.refuse_if(changes.is_wrong)
@@ -155,9 +155,8 @@ def _has_same_start(turn: Turn) -> bool:
 # Requests that are wrong in two ways
 
 
-def _wrong_requests(operation: Operation) -> Iterator[Probe]:
+def _wrong_requests(operation: Operation, without: Probe) -> Iterator[Probe]:
     """Yield requests without a key that are wrong in another way, too."""
-    without = _without_access(operation, "")
     for parameter in operation.parameters:
         text = wrong_text(parameters(operation)[parameter.name])
         if parameter is operation.identifier:
