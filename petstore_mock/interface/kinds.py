@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from json import dumps
@@ -596,6 +596,19 @@ def _read_boolean(text: str) -> bool | str:
     return {"true": True, "false": False}.get(text, text)
 
 
+_INTEGER: Final = Kind(
+    name="integer",
+    type="integer",
+    static="int",
+    keywords=_BOUNDS,
+    quick=_quick_number,
+    phrase="an integer",
+    wrong={"type": '"1"', "fraction": "1.5", "boolean": "true"},
+    others=_other_numbers,
+    misshapen=_AS_TEXT,
+    read=read_integer,
+    order=_same,
+)
 _ROWS: Final = (
     Kind(
         name="text",
@@ -627,19 +640,15 @@ _ROWS: Final = (
         others=lambda _, rules: rules["enum"],
         misshapen=(Misshape("upper", "returns {name} in another case", str.swapcase),),
     ),
-    Kind(
+    replace(
+        _INTEGER,
         name="int64",
-        type="integer",
         format="int64",
-        static="int",
-        keywords=_BOUNDS,
         needs=("minimum", "maximum"),  # jsonschema checks no bounds because of a format
-        quick=_quick_number,
         phrase="an int64",
-        wrong={"type": '"1"', "fraction": "1.5", "boolean": "true", "range": "9223372036854775808"},
+        wrong={**_INTEGER.wrong, "range": "9223372036854775808"},
         odd=("9007199254740993", "-1"),
         beyond=Beyond(id="int64", words="int64, also beyond 2^53", holds=lambda number: number > 2**53),
-        others=_other_numbers,
         slips=(
             Slip(
                 change=_rounded,
@@ -650,23 +659,8 @@ _ROWS: Final = (
                 is_beyond=True,
             ),
         ),
-        misshapen=_AS_TEXT,
-        read=read_integer,
-        order=_same,
     ),
-    Kind(
-        name="integer",
-        type="integer",
-        static="int",
-        keywords=_BOUNDS,
-        quick=_quick_number,
-        phrase="an integer",
-        wrong={"type": '"1"', "fraction": "1.5", "boolean": "true"},
-        others=_other_numbers,
-        misshapen=_AS_TEXT,
-        read=read_integer,
-        order=_same,
-    ),
+    _INTEGER,
     Kind(
         name="number",
         type="number",
