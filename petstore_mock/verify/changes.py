@@ -210,20 +210,15 @@ def keep_field(name: str, change: NewValue) -> Change:
 # Parameters
 
 
-def has(parameter: Parameter, value: object = None) -> Callable[[Turn], bool]:
-    """Return whether a request has a parameter, and the value if one is given."""
-
-    def has_it(turn: Turn) -> bool:
-        if value is None:
-            return parameter.name in turn.given
-        return turn.given.get(parameter.name) == str(value)
-
-    return has_it
+def has(*parameters: Parameter) -> Callable[[Turn], bool]:
+    """Return whether a request has all of some parameters."""
+    names = {parameter.name for parameter in parameters}
+    return lambda turn: names <= turn.given.keys()
 
 
-def has_both(first: Parameter, second: Parameter) -> Callable[[Turn], bool]:
-    """Return whether a request has both parameters."""
-    return lambda turn: {first.name, second.name} <= turn.given.keys()
+def has_value(parameter: Parameter, value: object) -> Callable[[Turn], bool]:
+    """Return whether a request has a parameter with a value."""
+    return lambda turn: turn.given.get(parameter.name) == str(value)
 
 
 def select_after_limit(turn: Turn) -> None:

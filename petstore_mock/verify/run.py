@@ -86,7 +86,7 @@ class Run:
     @property
     def _is_readable(self) -> bool:
         """Whether any response had a readable head."""
-        return bool(self._statuses - {0})
+        return any(self._statuses)
 
     def send_all(self) -> None:
         """Send every probe that the user's limits and the service allow."""

@@ -224,8 +224,7 @@ class Seen:
     @cached_property
     def pets(self) -> list[Pet]:
         """The animals in the response that have an id."""
-        objects = filter(is_object, self.items or ())
-        return [dict(pet) for pet in objects if is_integer(pet.get("id"))]
+        return [dict(pet) for pet in self.objects if is_integer(pet.get("id"))]
 
     def _items(self) -> list[Json] | None:
         """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""

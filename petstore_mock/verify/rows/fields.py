@@ -245,7 +245,7 @@ def _of_wrong_text(operation: Operation, parameter: Parameter, end: str, text: s
     phase = Phase.WRONG_CREATES if operation.does.adds else Phase.WRONG_CHANGES
     probe = request(operation, "{made}", without=parameter, phase=phase, expected=REFUSED)
     row.send(probe.with_parameter(parameter, text))
-    accept = changes.when(changes.has(parameter, text), changes.ignore(parameter))
+    accept = changes.when(changes.has_value(parameter, text), changes.ignore(parameter))
     row.mistake("{short}-{end}-passes", "accepts {name}={text}", accept, OF_REQUESTS)
     return row
 

@@ -49,7 +49,7 @@ def _of_values(operation: Operation, limit: Parameter) -> Clause:
     page = request(operation, phase=Phase.LISTS)
     row.send(*[page.with_parameter(limit, number) for number in (most, least, _FEW, default)])
     for end, bound in (("maximum", most), ("minimum", least)):
-        refuse = changes.refuse_if(changes.has(limit, bound))
+        refuse = changes.refuse_if(changes.has_value(limit, bound))
         row.mistake(f"{end}-refused", f"refuses {{name}}={bound}", refuse)
     return row
 
@@ -66,7 +66,7 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     longer = changes.one_more(limit, least, most)
     row.mistake("{short}-and-one", "returns one animal too many", longer, OF_REQUESTS)
     for other in _queries(operation):
-        without_limit = changes.when(changes.has_both(limit, other), changes.ignore(limit))
+        without_limit = changes.when(changes.has(limit, other), changes.ignore(limit))
         end = f"{{short}}-and-{short(other.name)}-unlimited"
         row.mistake(end, f"ignores {{name}} if {other.name} is given", without_limit, OF_REQUESTS)
     yield row
@@ -137,7 +137,7 @@ def _of_finding(operation: Operation) -> Clause:
         empty = changes.when(changes.has(parameter), changes.EMPTY)
         row.mistake(f"{word}-finds-nothing", f"finds nothing for the {name} filter", empty)
         if limit is not None:
-            after = changes.when(changes.has_both(limit, parameter), changes.select_after_limit)
+            after = changes.when(changes.has(limit, parameter), changes.select_after_limit)
             end = f"{short(limit.name)}-and-{short(name)}-cut-first"
             row.mistake(end, f"applies {name} after {limit.name}", after)
     return row
@@ -170,7 +170,7 @@ def _of_filter(operation: Operation, parameter: Parameter) -> Rows:
         row = about.says("{section}-{short}-accepted", "{name}: each value is allowed", is_accepted)
         row.send(*probes)
         for value in allowed:
-            refuse = changes.refuse_if(changes.has(parameter, value))
+            refuse = changes.refuse_if(changes.has_value(parameter, value))
             row.mistake(f"{value}-refused", f"refuses {{name}}={value}", refuse)
         yield row
 
@@ -226,7 +226,7 @@ def _add_wrong_filters(row: Clause, operation: Operation, parameter: Parameter) 
     ignore = changes.ignore(parameter)
     row.mistake("{word}-ignored", "ignores the {name} filter", ignore, OF_REQUESTS)
     for other in _queries_before(operation, parameter):
-        only_first = changes.when(changes.has_both(other, parameter), ignore)
+        only_first = changes.when(changes.has(other, parameter), ignore)
         end = f"{short(other.name)}-and-{{short}}"
         row.mistake(end, f"ignores {{name}} if {other.name} is given", only_first, OF_REQUESTS)
     if parameter.says.is_ordered:
