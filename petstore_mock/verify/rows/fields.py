@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 # The fields that a client sends.
 _SENT: Final = tuple(name for name in properties(ANIMAL) if not FIELDS[name].is_assigned)
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def rows() -> Rows:
@@ -373,11 +372,6 @@ def _with_one_blank(text: str) -> str:
     return " ".join(text.split())
 
 
-def _date_in(text: str) -> str:
-    found = _DATE.match(text)
-    return text if found is None else found[0]
-
-
 def _number_in(text: str) -> str:
     try:
         return str(float(text))
@@ -392,10 +386,10 @@ def _undone_latin_1(text: str) -> str:
         return text
 
 
-def _only_ascii(text: str) -> str:
-    return "".join(letter for letter in text if letter.isascii() and letter != "?")
-
-
+# Services write a question mark for a letter that they can't write.
+_only_ascii: Final = partial(re.sub, r"[^\x00-\x7f]|\?", "")
+# Of a text that begins with a date, only the date.
+_date_in: Final = partial(re.sub, r"(?s)\A(\d{4}-\d\d-\d\d).*", r"\1")
 _WAYS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("in the same case", str.lower),
     ("without normalization", partial(normalize, "NFKC")),
