@@ -26,6 +26,7 @@ class WrongBody(NamedTuple):
     words: str  # the broken rule, and the mistake of the body
     text: str
     member: str = ""  # the wrong member; empty if the body as a whole is wrong
+    others: tuple[str, ...] = ()  # further bodies with the same mistake
 
 
 def short(name: str) -> str:
@@ -61,11 +62,15 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
         number = "both" if len(required) == 2 else "all"
         yield WrongBody(f"{number}-required", words, "{}", required[0])
     # With its label, a body shows whether the service kept it although it refused it.
-    labelled = {name: plain_text(name) for name in properties(body) if MEMBERS[name].is_label}
+    labelled = {name: plain_text(name) for name in properties(body) if MEMBERS[name].is_label} | fields
     for name in properties(body):
-        yield from _wrong_values(body, name, {**labelled, **fields})
+        yield from _wrong_values(body, name, labelled)
     yield WrongBody("body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]")
-    yield WrongBody("body-json", "The request body is JSON: a truncated body", as_text(fields)[:-1])
+    # Lenient readers of JSON accept names without quotes.
+    bare = ", ".join(f"{name}: {text}" for name, text in labelled.items())
+    lenient = (f"{{{bare}}}",) if bare else ()
+    words = "The request body is JSON: a truncated body, or names without quotes"
+    yield WrongBody("body-json", words, as_text(fields)[:-1], others=lenient)
     yield WrongBody("body-end", "The request body is JSON: a body with text behind it", f"{as_text(fields)}x")
     yield WrongBody("body-required", "The request body is required: an empty body", "")
 

@@ -21,6 +21,7 @@ from json import dumps
 from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote_plus
 
 from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import refuse
@@ -573,6 +574,7 @@ _DELICATE_TEXTS: Final = (
     Delicate("null", "the word null", '"null"', _empty_for_null),
     Delicate("backslash", "a text with backslashes", r'"{label}\\n\\\\"', partial(re.sub, r"\\", "")),
     Delicate("html", "a text with HTML", '"{label}<b>&amp;\'</b>"', html.escape),
+    Delicate("percent", "a text with percent signs", '"{label}%2Fx+y%20z"', unquote_plus),
     Delicate("blanks", "a text with runs of blanks", '"{label}   x"', partial(re.sub, " {3,}", " ")),
     Delicate("invisible", "a text with invisible characters", r'"{label}\u200dx\u00a0y"', _visible),
     Delicate("decomposed", "a text with a decomposed letter", r'"{label}Zo\u0308e"', _composed),

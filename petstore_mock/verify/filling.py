@@ -153,6 +153,9 @@ class Filling:
             return self._known
         if word == "absent":
             return self._absent
+        if word == "beyond":
+            # In 32 bits, it is the id of the known animal.
+            return self._known + 2**32
         if word == "made":
             if not self.made:
                 raise SkippedError

@@ -373,7 +373,8 @@ class Seen:
             return f"{self.status or ''} {self.failure}".strip()
         if not self.status:
             return "nothing"
-        where = f" Location: {self.header('Location')}" if 300 <= self.status < 400 else ""
+        location = self.header("Location")
+        where = f" Location: {location}" if location and 300 <= self.status < 400 else ""
         body = self.exchange.response_body.decode("utf-8", "backslashreplace").replace("\n", " ")
         return f"{self.status}{where} {cut(body, _SHOWN)}".rstrip()
 
@@ -603,8 +604,14 @@ class History:
         """Whether a page is shorter than its limit, although more animals match (gap page_fill)."""
         if seen.limit is None or not seen.probe.is_valid:
             return False
-        created = {one.target_id for one in self.created}
-        return 0 < seen.count < min(seen.limit, len(self.standing(seen) - created))
+        return 0 < seen.count < min(seen.limit, len(self.standing(seen) - self._late(seen.number)))
+
+    def _late(self, number: int) -> set[int]:
+        """Return the created animals that may not be in lists yet (gap visibility), or are in none."""
+        created = {create.pets[0]["id"] for create in self.created}
+        if not created <= self.listed:
+            return created
+        return {pet_id for pet_id in created if not self.around(pet_id, number, lists=True)[0]}
 
     def former(self, pet_id: int, number: float, *, lists: bool = False) -> Pet | None:
         """Return an animal as it was before a request, as far as this run knows. With ``lists``, only lists count."""

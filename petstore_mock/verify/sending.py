@@ -78,7 +78,7 @@ class Sender:
 
     def _request(self, probe: Probe, key: str, headers: Mapping[str, str]) -> ApiRequest:
         body = probe.body.encode()
-        fields = [("Host", self._connection.host), *_PLAIN_FIELDS.items(), *probe.fields, *headers.items()]
+        fields = [("Host", self._connection.host), *{**_PLAIN_FIELDS, **dict(probe.fields)}.items(), *headers.items()]
         if probe.key:
             fields.append(("Authorization", authorization(probe.key, key)))
         if probe.operation.body:

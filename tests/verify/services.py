@@ -111,7 +111,10 @@ class Turn:
         method = environ["REQUEST_METHOD"]
         self.name = names.get((method, path), str(method).lower())
         self.environ, self.query = environ, str(environ["QUERY_STRING"])
-        self.sent = json.loads(sent) if sent.startswith(b"{") and sent.endswith(b"}") else None
+        self.sent = None
+        with contextlib.suppress(ValueError):
+            document = json.loads(sent)
+            self.sent = document if isinstance(document, dict) else None
         self.status = 0
         self.media_type = "application/json"
         self.fields: list[tuple[str, str]] = []

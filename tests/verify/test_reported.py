@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Callable
 from inspect import signature
+from itertools import count
+from urllib.parse import unquote_plus
 
 import pytest
 
@@ -17,6 +21,8 @@ from tests.verify.services import (
     ask,
     broken,
     changed,
+    has_query,
+    in_pets,
     nothing,
     on,
     result_of,
@@ -74,6 +80,85 @@ def test_short_pages_are_told_as_the_gap_and_not_as_a_breach() -> None:
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     assert verdict.gaps["page_fill"].choice == "short"
     assert result_of(verdict, "4.2-listed") != "broken"
+
+
+def test_list_without_animals_that_lists_before_and_after_have_is_a_short_page() -> None:
+    """Lists go to several replicas, and one of them never gets the writes."""
+    lists = count()
+
+    def drop_created(turn: Turn) -> None:
+        old = [pet for pet in turn.pets if pet["id"] <= 30]
+        if on("list", 200)(turn) and len(old) < len(turn.pets) and next(lists) == 1:
+            turn.document = old
+
+    with changed(drop_created) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert (verdict.gaps["page_fill"].choice, broken(verdict)) == ("short", {})
+
+
+def test_create_that_adds_two_animals_is_found() -> None:
+    """Proxies sent a POST to a second server after a failure of the first (nginx before 1.9.13)."""
+    petstores: list[PetStoreMock] = []
+
+    def add_again(turn: Turn) -> None:
+        if on("create", 201)(turn):
+            petstores[0].seed(name=turn.document["name"], categoryId=turn.document["categoryId"])
+
+    with changed(add_again) as (petstore, url):
+        petstores.append(petstore)
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"4.2-listed"}
+    assert "expected one animal for each create; the animals [31, 32] have" in broken(verdict)["4.2-listed"]
+
+
+def send_instead(turn: Turn, body: bytes) -> None:
+    turn.environ["wsgi.input"], turn.environ["CONTENT_LENGTH"] = io.BytesIO(body), str(len(body))
+
+
+def read_leniently(turn: Turn) -> None:
+    """Gson reads names without quotes by default."""
+    body = turn.environ["wsgi.input"].read()
+    send_instead(turn, re.sub(rb"([{,] *)([a-zA-Z]+):", rb'\1"\2":', body))
+
+
+def read_32_bits(turn: Turn) -> None:
+    path, slash, last = turn.environ["PATH_INFO"].rpartition("/")
+    if last.isdecimal():
+        turn.environ["REQUEST_URI"] = f"{path}{slash}{int(last) % 2**32}"
+
+
+@pytest.mark.parametrize(("clause", "read"), [("4.2-body-json", read_leniently), ("4.3-asked-for", read_32_bits)])
+def test_request_that_a_service_reads_too_leniently_is_found(clause: str, read: Callable[[Turn], None]) -> None:
+    with changed(nothing, refuses=read) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {clause}
+
+
+def test_list_that_is_xml_unless_the_client_asks_for_json_is_found() -> None:
+    """Spring writes XML if its module is there, and the client takes any type."""
+
+    def write_xml(turn: Turn) -> None:
+        if turn.status == 200 and turn.environ["HTTP_ACCEPT"] != "application/json":
+            turn.media_type, turn.body = "application/xml", b"<pets/>"
+
+    with changed(write_xml) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"1-json-body"}
+    assert "Accept: */*" in broken(verdict)["1-json-body"]
+
+
+def test_text_that_is_decoded_once_more_is_found() -> None:
+    with changed(in_pets("name", unquote_plus)) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"2-name-percent"}
+    assert "not decoded as a part of a URL" in broken(verdict)["2-name-percent"]
+
+
+def test_redirection_without_an_address_has_none_in_the_report() -> None:
+    with changed(lambda turn: turn.respond(304) if has_query("status=sold")(turn) else None) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert "got 304" in broken(verdict)["4.1-list"]
+    assert "Location" not in broken(verdict)["4.1-list"]
 
 
 def test_created_animal_whose_response_was_lost_is_noted_if_it_was_kept() -> None:

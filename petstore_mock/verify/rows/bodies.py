@@ -51,7 +51,8 @@ def _of_wrong_body(operation: Operation, wrong: WrongBody) -> Clause:
     about = About(operation, end=wrong.end, wrong=wrong.words)
     row = about.says("{section}-{end}", "{wrong} gets 400", partial(_is_refused, wrong.member))
     phase = Phase.WRONG_CREATES if operation.does.adds else Phase.WRONG_CHANGES
-    row.send(request(operation, "{made}", phase=phase, expected=REFUSED, body=wrong.text))
+    for text in (wrong.text, *wrong.others):
+        row.send(request(operation, "{made}", phase=phase, expected=REFUSED, body=text))
     accept = partial(_accept, str(operation.body), _with_samples(wrong.text))
     row.mutant("{lead}{end}-passes", "{operation} accepts a wrong body ({wrong})", accept, OF_REQUESTS)
     return row

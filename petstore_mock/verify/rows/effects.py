@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from json import dumps
 from typing import TYPE_CHECKING, Final
@@ -139,15 +140,21 @@ def _is_whole(seen: Seen, history: History) -> bool:
 
 
 def _listed(operation: Operation) -> Clause:
-    row = About(operation).means("{section}-listed", "Lists show a created animal", partial(_is_listed, operation))
+    words = "Lists show a created animal, once"
+    row = About(operation).means("{section}-listed", words, partial(_is_listed, operation))
     row.operations = LISTS
     row.needs = "a created animal and a list that is not full"
     return row
 
 
 def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
-    """Check that lists show the created animals that a read showed."""
-    if seen.items is None or not _is_whole(seen, history):
+    """Check that lists show the created animals that a read showed, and that no create added two."""
+    if seen.items is None or not seen.is_distinct:
+        return
+    twins = _twins(operation, seen, history)
+    if twins:
+        yield Result(holds=False, expected=f"one animal for each create; the animals {twins} have the {LABEL} of one")
+    if not _is_whole(seen, history):
         return
     own = [create.pets[0]["id"] for create in history.created if create.operation is operation]
     looked = [pet_id for pet_id in own if history.should_show(seen, pet_id)]
@@ -158,6 +165,20 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
         words = f"the created animals {shown_ids} as well; no list shows any of them{cache_of(seen)}"
         # If lists have other ids than reads, no listed animal can be read.
         yield Result(is_shown, words, "".join(map(success_clause, READS_BY_ID[:1])))
+
+
+def _twins(operation: Operation, seen: Seen, history: History) -> list[int]:
+    """Return the animals of a list that have the label of one create, if the label was made for it."""
+    by_label: dict[str, list[int]] = defaultdict(list)
+    for pet in filter(is_pet, seen.pets):
+        by_label[str(pet.get(LABEL))].append(pet["id"])
+    creates = history.of(operation)
+    sent = [create.label for create in creates]
+    for create in creates:
+        ids, is_own = by_label[create.label], "{label}" in create.template.body
+        if is_own and len(ids) > sent.count(create.label):
+            return ids
+    return []
 
 
 def _has_no_refused(operation: Operation, what: str, seen: Seen, history: History) -> Results:

@@ -45,7 +45,7 @@ def _of_odd_values(operation: Operation) -> Clause:
 def _odd_reads(operation: Operation) -> Iterator[Probe]:
     """Yield reads with integers at the edges, with empty parameters, and with bytes that are no UTF-8."""
     if operation.identifier is not None:
-        for text in _INTEGERS:
+        for text in (*_INTEGERS, "{beyond}"):
             yield request(operation, text, phase=Phase.ODD_READS, expected=OPEN)
     probe = request(operation, phase=Phase.LIST_EDGES, expected=OPEN)
     for parameter in operation.parameters_in("query"):

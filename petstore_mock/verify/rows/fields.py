@@ -7,6 +7,7 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Final
 from unicodedata import normalize
+from urllib.parse import unquote_plus
 
 from petstore_mock.interface.bodies import odd_texts, short
 from petstore_mock.interface.gaps import RULES
@@ -397,6 +398,7 @@ _WAYS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("with the same letters", _only_ascii),
     ("with the same backslashes", partial(re.sub, r"\\", "")),
     ("read as UTF-8", _undone_latin_1),
+    ("not decoded as a part of a URL", unquote_plus),
     ("not read as a number", _number_in),
     ("not read as a date", _date_in),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from json import dumps
@@ -34,6 +35,8 @@ def rows() -> Rows:
     row.mistake("is-cut", "returns truncated JSON", changes.cut_short, of=SHOWS)
     yield row
     row = every.every("1-media-type", "Response bodies are application/json", _has_media_type)
+    # Many clients accept any media type.
+    row.send(*[replace(request(one, phase=Phase.LAST_LISTS), fields=(("Accept", "*/*"),)) for one in LISTS[:1]])
     row.mistake("as-html", "returns JSON as text/html", changes.HTML, of=SHOWS)
     yield row
     yield _of_base_address()
