@@ -33,6 +33,7 @@ from petstore_mock.checks.requests import (
     asks_for,
     came,
     commits,
+    is_fine,
     is_lost,
     is_ping,
     same,
@@ -122,6 +123,8 @@ def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | Non
         words = "the interface allows this call"
         if outcome.kind in _LOST:
             words += "; perhaps the client used a closed or busy connection, a proxy, or a wrong address"
+        if outcome.kind == "timeout":
+            words += ", or its time began before the call"
         source = Source(call.row.section, words)
     if is_right and not seen.is_same_error:
         return None
@@ -200,10 +203,16 @@ def call_ends(seen: Observation) -> Mistake | None:
     if outcome.ended == "paused":
         source = Source("", "a client pauses no longer than longest_wait says")
         return Mistake("long pause", source, longest=seen.longest_wait or 0.0, after=after)
-    words = "a failed call releases its locks and connections"
+    return Mistake("endless wait", Source("", _should_end(seen)), seconds=outcome.seconds, after=after)
+
+
+def _should_end(seen: Observation) -> str:
+    """Return why a call that stands still should end."""
     if seen.meanwhile is not None:
-        words = "each call waits for a lock that the other call holds: acquire locks in the same order everywhere"
-    return Mistake("endless wait", Source("", words), seconds=outcome.seconds, after=after)
+        return "each call waits for a lock that the other call holds: acquire locks in the same order everywhere"
+    if seen.exchanges and is_fine(seen.exchanges[-1]):
+        return "a call ends after its response, however long that is"
+    return "a failed call releases its locks and connections"
 
 
 @check(

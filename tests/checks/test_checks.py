@@ -32,7 +32,7 @@ from tests.clients import (
     reports_shown,
     slips,
 )
-from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, make_correct
+from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
 from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
 from tests.wire.raw import eventually
@@ -575,6 +575,41 @@ def test_a_redirection_may_name_other_parameters(petstore: PetStoreMock, locatio
     petstore.inject(faults.respond(307, headers=headers), times=1, on="listPets")
     with checks.watched(maker_of(reports_shown.LocationResolved), petstore) as client:
         client.list_pets(status="available")
+
+
+class ClosesNothing(HttpClientPets):
+    """Does not await the close of its library, so the garbage collector closes its connection (python-consul#275)."""
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_close_does_not_leave_connections_to_the_garbage_collector(petstore: PetStoreMock) -> None:
+    with (
+        pytest.raises(AssertionError, match=r"close\(\) left 1 connection open"),
+        watch(maker_of(ClosesNothing), petstore) as client,
+    ):
+        client.list_pets()
+
+
+class StopsInALongBody(HttpClientPets):
+    """Waits for room in a buffer that it does not empty (node-fetch#151)."""
+
+    def read(self, answer: Answer) -> Json:
+        if len(answer.body) > 2_000:
+            time.sleep(8)
+        return super().read(answer)
+
+
+@pytest.mark.seconds
+def test_a_call_that_never_ends_after_a_right_response_does_not_speak_of_failures(petstore: PetStoreMock) -> None:
+    petstore.seed_many(50)
+    words = "a call ends after its response, however long that is"
+    with (
+        watch(maker_of(StopsInALongBody), petstore, patience=0.3) as client,
+        pytest.raises(AssertionError, match=words),
+    ):
+        client.list_pets(limit=50)
 
 
 class AsksForGzip(HttpClientPets):
