@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.journal.curl import curl_line
-from petstore_mock.journal.exchange import faults_met, masked
+from petstore_mock.journal.exchange import faults_met, masked, row_of
 from petstore_mock.journal.text import left_out, violation_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from petstore_mock.journal.exchange import Exchange
 
@@ -81,11 +81,12 @@ def table_parts(exchanges: Sequence[Exchange], *, newest_first: bool = True) -> 
     order, ordered = "oldest", [*exchanges]
     if newest_first:
         order, ordered = "newest", ordered[::-1]
+    repetitions = _repetitions(exchanges)
     caption = "; ".join([f"The {order} request is first", *left_out(exchanges)])
     yield f'<table class="exchange"><caption>{caption}.</caption><thead><tr>{_HEAD}</tr></thead>\n<tbody>'
-    for kind, group in groupby(ordered, _kind):
+    for kind, group in groupby(ordered, lambda exchange: _kind(exchange, repetitions)):
         run = [*group]
-        rows = (_row(masked(exchange), kind, exchanges[0]) for exchange in run)
+        rows = (_row(masked(exchange), kind, exchanges[0], repetitions.get(exchange.number, "")) for exchange in run)
         if kind == "quiet" and len(run) >= _FOLDED:
             since, last = sorted([run[0].number, run[-1].number])
             yield (
@@ -105,12 +106,12 @@ def quoted(text: str) -> str:
     return escape(printable(text))
 
 
-def _kind(exchange: Exchange) -> str:
+def _kind(exchange: Exchange, repetitions: Container[int]) -> str:
     if exchange.is_violation:
         return "refused"
     if exchange.status is None and not exchange.in_flight:
         return "lost"
-    if faults_met(exchange):
+    if faults_met(exchange) or exchange.number in repetitions:
         return "fault"
     is_success = exchange.status is not None and exchange.status < 400
     if is_success and exchange.condition is None:
@@ -118,7 +119,23 @@ def _kind(exchange: Exchange) -> str:
     return "other"
 
 
-def _row(exchange: Exchange, kind: str, first: Exchange) -> str:
+def _repetitions(exchanges: Iterable[Exchange]) -> dict[int, str]:
+    """Say of each request, by its number, that its like had lost its response and should not have been sent again."""
+    lost: dict[tuple[str, bytes], int] = {}
+    repetitions: dict[int, str] = {}
+    for exchange in exchanges:
+        row, sent = row_of(exchange), (exchange.request_line, exchange.body)
+        if row is None or row.may_be_repeated:
+            continue
+        if exchange.executed and sent in lost:
+            words = f"sent again after request {lost[sent]} lost its response: it may {row.does.repeated}"
+            repetitions[exchange.number] = f"; {words}"
+        elif exchange.loss:
+            lost[sent] = exchange.number
+    return repetitions
+
+
+def _row(exchange: Exchange, kind: str, first: Exchange, repetition: str) -> str:
     number = exchange.number
     response = f"no response: {exchange.result}" if kind == "lost" else exchange.result
     took = _in_words(exchange.duration)
@@ -127,7 +144,7 @@ def _row(exchange: Exchange, kind: str, first: Exchange) -> str:
         took += f' <span class="faint">{elapsed} after request {first.number}</span>'
     row = f'<tr class="{kind}" id="request-{number}" data-number="{number}"><th scope="row">{number}</th>'
     row += f"<td><code>{quoted(exchange.request_line)}</code>{_details(exchange)}</td>"
-    row += f"<td>{quoted(cut(_service(exchange), _LONGEST_NOTE))}</td>"
+    row += f"<td>{quoted(cut(_service(exchange) + repetition, _LONGEST_NOTE))}</td>"
     row += f'<td class="response">{quoted(response)}</td>'
     return f"{row}<td>{took}</td></tr>\n"
 

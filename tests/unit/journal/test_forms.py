@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+import requests
 
+from petstore_mock import PetStoreMock, faults
 from petstore_mock.errors import ContractViolationError, VerificationError
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import Exchange
@@ -110,6 +113,19 @@ def test_table_escapes_hostile_text(exchanges: list[Exchange]) -> None:
 def test_rows_of_the_table_have_a_css_class_for_the_outcome(exchanges: list[Exchange]) -> None:
     classes = re.findall(r'<tr class="(\w+)"', "".join(table_parts([*exchanges])))
     assert classes == ["fault", "lost", "refused", "quiet", "quiet"], "the newest first"
+
+
+def test_table_says_that_a_create_was_sent_again_after_its_response_was_lost() -> None:
+    with PetStoreMock() as petstore:
+        petstore.inject(faults.reset(), on="createPet", times=1, at="after_commit")
+        session, url = requests.Session(), f"{petstore.url}/pets"
+        for name in ("Rex", "Rex", "Tom"):
+            with suppress(requests.ConnectionError):
+                session.post(url, json={"name": name, "categoryId": 1}, headers=petstore.headers)
+        rows = "".join(table_parts([*petstore.journal], newest_first=False)).split("<tr class=")[1:]
+    said = "sent again after request 1 lost its response: it may add a second animal"
+    assert [said in row for row in rows] == [False, True, False]
+    assert [row.split('"')[1] for row in rows] == ["lost", "fault", "quiet"]
 
 
 def test_notes_of_an_exception() -> None:
