@@ -10,7 +10,7 @@ be no flake then is trusted under the other mutants.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from _pytest.runner import runtestprotocol  # the public hook can't return the reports
 
@@ -24,23 +24,6 @@ if TYPE_CHECKING:
 
 _PLAYS: Final = 2  # under the variant, after the failure
 _TITLE: Final = "petstore: a flake"
-
-
-class Plays(NamedTuple):
-    """How a test played again after its first failure."""
-
-    failed_again: Sequence[bool]  # under the variant, for each play
-    failed_as_it_is: bool | None  # without the variant; None if it was not played so
-
-    @property
-    def is_flake(self) -> bool:
-        return not all(self.failed_again) or self.failed_as_it_is is True
-
-    def sentence(self, variant: Variant) -> str:
-        failures, plays = 1 + sum(self.failed_again), 1 + len(self.failed_again)
-        if self.failed_as_it_is:
-            return f"The test failed under {variant.text}, and then as it is: it does not depend on {variant.text}."
-        return f"The test failed in {failures} of {plays} plays under {variant.text}: it depends on chance or on state."
 
 
 class Replays:
@@ -64,9 +47,9 @@ class Replays:
         test = name_without_variant(item)
         is_trusted = test in self._trusted and variant_of(item).kind == "mutant"
         if has_failed and not is_trusted:
-            plays = self._played_again(item, nextitem)
-            if plays.is_flake:
-                _call_a_flake(reports, records, plays.sentence(variant_of(item)))
+            flake = self._flake(item, nextitem)
+            if flake:
+                _call_a_flake(reports, records, flake)
             else:
                 self._trusted.add(test)
         for report in reports:
@@ -77,13 +60,16 @@ class Replays:
         """Play the test, and report nothing."""
         runtestprotocol(item, log=False, nextitem=nextitem)
 
-    def _played_again(self, item: pytest.Item, nextitem: pytest.Item | None) -> Plays:
-        again: list[bool] = []
-        for _ in range(_PLAYS):
-            again.append(self._fails(item, nextitem, variant_of(item)))
-            if not again[-1]:
-                return Plays(again, None)
-        return Plays(again, self._fails(item, nextitem, AS_IS))
+    def _flake(self, item: pytest.Item, nextitem: pytest.Item | None) -> str:
+        """Play a failed test again. Return a sentence that calls it a flake, or an empty text if it is none."""
+        variant = variant_of(item)
+        for failures in range(1, _PLAYS + 1):
+            if not self._fails(item, nextitem, variant):
+                how_often = f"in {failures} of {failures + 1} plays under {variant.text}"
+                return f"The test failed {how_often}: it depends on chance or on state."
+        if self._fails(item, nextitem, AS_IS):
+            return f"The test failed under {variant.text}, and then as it is: it does not depend on {variant.text}."
+        return ""
 
     def _fails(self, item: pytest.Item, nextitem: pytest.Item | None, variant: Variant) -> bool:
         self.current, self._has_failed = variant, False
