@@ -234,17 +234,18 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Wrapper:
-        has_failed = call.excinfo is not None or getattr(item, "_excinfo", None)
-        if not has_failed:
+        # A unittest.TestCase keeps its exceptions, which do not propagate.
+        failures = getattr(item, "_excinfo", None) or [call.excinfo]
+        failure = failures[0]
+        if failure is None:
             return (yield)
         from petstore_mock.pytest_plugin import tracebacks  # most runs have no failure
 
-        error = tracebacks.error_of(item, call)
-        if error is not None and not item.config.getoption("fulltrace"):
+        error = failure.value
+        if not item.config.getoption("fulltrace"):
             tracebacks.end_at_author(error)
         report = yield
-        if error is not None:
-            tracebacks.show_sentence(report, error)
+        tracebacks.show_sentence(report, error)
         return report
 
     @pytest.hookimpl(tryfirst=True)

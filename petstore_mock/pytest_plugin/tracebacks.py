@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 _PACKAGE: Final = str(Path(petstore_mock.__file__).parent)
 
 
-def error_of(item: pytest.Item, call: pytest.CallInfo[None]) -> BaseException | None:
-    """Return the exception that ended a phase, or None."""
-    # A unittest.TestCase keeps its exceptions, which do not propagate.
-    failures = getattr(item, "_excinfo", None)
-    if failures:
-        kept: BaseException = failures[0].value
-        return kept
-    if call.excinfo is None:
-        return None
-    return call.excinfo.value
-
-
 def end_at_author(error: BaseException) -> None:
     """End the traceback of a misuse at the line of the author, before the package's frames."""
     # Doctest wraps the exception of an example, and collects several of them in ``failures``.
