@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
@@ -116,17 +116,13 @@ def start_fake(config: pytest.Config, petstore_options: object) -> Home:
 
         return Home(PetStoreMock(**options).start())
     except PetStoreMockError as error:
-        _fail(config, error)
-
-
-def _fail(config: pytest.Config, error: PetStoreMockError) -> NoReturn:
-    lines = [f"petstore: {error}"]
-    if hasattr(config, "workerinput"):
-        lines[0] += " (each worker of pytest-xdist has its own fake, which needs its own port)"
-    settings_line = header(config)
-    if settings_line is not None:
-        lines.append(settings_line)
-    pytest.fail("\n".join(lines), pytrace=False)
+        lines = [f"petstore: {error}"]
+        if hasattr(config, "workerinput"):
+            lines[0] += " (each worker of pytest-xdist has its own fake, which needs its own port)"
+        settings_line = header(config)
+        if settings_line is not None:
+            lines.append(settings_line)
+        pytest.fail("\n".join(lines), pytrace=False)
 
 
 def _value_of(name: str, text: str, folder: Path) -> object:

@@ -106,10 +106,10 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
     """List the gaps of the interface on which the client relies."""
     from petstore_mock.interface.gaps import GAPS, VARIED  # most runs do not need it
 
-    explored = ledger.tests_under_any("multiplied")
-    broken = sorted({*explored} & {*ledger.tests("failed")})
+    explored = {*ledger.tests_under_any("multiplied")}
+    broken = sorted(explored.intersection(ledger.tests("failed")))
     flaky = sorted(ledger.flaky["gap"].difference(broken))
-    sound = {*explored}.difference(broken, flaky)
+    sound = explored.difference(broken, flaky)
     most = min(count, sum(len(GAPS[name].alternatives) - 1 for name in VARIED))
     how = f"as is and under up to {most} behaviours each (random seed: {seed})"
     lines = [f"{counted(len(explored), 'test')} ran {how}", *_reliances(ledger, sound)]
