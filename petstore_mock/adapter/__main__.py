@@ -14,6 +14,7 @@ import os
 import sys
 from contextlib import suppress
 from functools import partial
+from operator import attrgetter
 from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
@@ -34,19 +35,6 @@ if TYPE_CHECKING:
     from petstore_mock.mock.face import PetStore
 
 _NOWHERE: Final = "http://127.0.0.1:9/v1"  # the port of the discard service
-
-
-class _Replies:
-    """Writes replies as lines."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._lock = stream, Lock()
-
-    def write(self, message: JsonObject) -> None:
-        line = json.dumps(message, default=partial(text_of, repr)).encode() + b"\n"
-        with self._lock:
-            self._stream.write(line)
-            self._stream.flush()
 
 
 class _Worker:
@@ -81,7 +69,7 @@ class PythonAdapter:
     """
 
     def __init__(self, make_client: Callable[[Any], object], replies: BinaryIO) -> None:
-        self._make, self._replies = make_client, _Replies(replies)
+        self._make, self._replies, self._writing = make_client, replies, Lock()
         self._clients: dict[str, AdaptedClient] = {}
         self._workers: dict[str, _Worker] = {}
         self._requests = {"open": self._open, "call": self._call, "cancel": self._cancel, "close": self._close}
@@ -91,7 +79,7 @@ class PythonAdapter:
         for line in requests:
             request = json.loads(line)
             if "hello" in request:
-                self._replies.write(self._hello())
+                self._write(self._hello())
                 continue
             worker = self._workers.setdefault(request["client"], _Worker())
             worker.do(partial(self._reply, request))
@@ -115,7 +103,13 @@ class PythonAdapter:
             reply = {"ok": self._requests[request["do"]](request)}
         except BaseException as error:  # a client raises anything
             reply = {"error": _told(error)}
-        self._replies.write({"id": request["id"], **reply})
+        self._write({"id": request["id"], **reply})
+
+    def _write(self, message: JsonObject) -> None:
+        line = json.dumps(message, default=partial(text_of, repr)).encode() + b"\n"
+        with self._writing:
+            self._replies.write(line)
+            self._replies.flush()
 
     def _open(self, request: JsonObject) -> None:
         service = _service(request["url"], request["api_key"], request["timeout"], request.get("ca"))
@@ -155,10 +149,8 @@ def _imported(place: str) -> Callable[[Any], Any]:
     module, colon, name = place.partition(":")
     if not colon:
         raise PetStoreMockError(f"expected module:make_client; got {place!r}")
-    make_client: Any = importlib.import_module(module)
-    for part in name.split("."):
-        make_client = getattr(make_client, part)
-    return cast("Callable[[Any], object]", make_client)
+    make_client: Callable[[Any], Any] = attrgetter(name)(importlib.import_module(module))
+    return make_client
 
 
 def main() -> None:
