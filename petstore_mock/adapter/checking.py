@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.adapter.process import EndedError
 from petstore_mock.adapter.protocol import classify
 from petstore_mock.checks import (
-    CHECKS,
     Check,
     Observation,
     Outcome,
@@ -23,7 +22,6 @@ from petstore_mock.checks.check import Mistake
 from petstore_mock.checks.reading import in_any_language
 from petstore_mock.checks.scenario import Scenario
 from petstore_mock.checks.watched import Found
-from petstore_mock.common.refusing import refuse
 from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.pristine import StateOfClient
 from petstore_mock.stateful.report import Bug, explain
@@ -72,8 +70,8 @@ class AdapterOptions(Options):
 
     @property
     def every_check(self) -> Sequence[Check]:
-        applied = [rule for rule in CHECKS.values() if rule not in NOT_APPLIED]
-        return [program_goes_on, *applied, *self.promised]
+        applied = [rule for rule in super().every_check if rule not in NOT_APPLIED]
+        return [program_goes_on, *applied]
 
     @property
     def plays_side_by_side(self) -> bool:
@@ -130,8 +128,7 @@ def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
 def replayed(options: AdapterOptions, scenarios: Sequence[Scenario]) -> list[Bug]:
     """Play recorded scenarios again, and return the bugs that they show."""
     with run_of(options) as run:
-        played = [_played(run, scenario) for scenario in scenarios]
-        bugs = [bug for bug in played if bug is not None]
+        bugs = filter(None, [_played(run, scenario) for scenario in scenarios])
         return [*bugs, *_bugs_of_end(options, run, scenarios)]
 
 
@@ -167,18 +164,13 @@ def _bugs_of_end(options: AdapterOptions, run: Run, played: Iterable[Scenario]) 
     for scenario in played:
         example = Example(run, scenario).play()
         how = options.program.end()
-        if how is not None:
-            bug = _bug_of_end(example, how)
-            is_ignored = program_goes_on.name in run.ignore or bug.finding.rule in run.ignore
-            return [] if is_ignored else [bug]
+        if how is None:
+            continue
+        outcome = Outcome(error=_UnendedError(how))
+        finding = program_goes_on.find(Observation([], outcome=outcome, doing="the process"))
+        if finding is None or run.ignore & {finding.check, finding.rule}:
+            return []
+        example.found = Found(finding, outcome)
+        bug = explain(example)
+        return [] if bug is None else [bug]
     return []
-
-
-def _bug_of_end(example: Example, how: str) -> Bug:
-    outcome = Outcome(error=_UnendedError(how))
-    finding = program_goes_on.find(Observation([], outcome=outcome, doing="the process"))
-    example.found = None if finding is None else Found(finding, outcome)
-    bug = explain(example)
-    if bug is None:
-        refuse("expected a finding about the end of the process; got none")
-    return bug
