@@ -37,7 +37,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import is_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from petstore_mock.common.values import Json
 
@@ -320,7 +320,7 @@ class AdapterProcess:
         text = "\n".join(cut(line, _LONGEST_ERROR) for line in tail)
         return f"{sentence}. The end of its standard error:\n{text}" if text else sentence
 
-    def end(self, seconds: float = ENDS) -> str | None:
+    def end(self, seconds: float) -> str | None:
         """Close standard input. Return in words what the process does instead of ending with 0 in time, or None."""
         self._is_ending = True
         self._close_input()
@@ -378,12 +378,12 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
         refuse(f"expected a program that can be started; got {command[0]!r}: {error.strerror}")
 
 
-def _kill_all(pipes: Collection[str]) -> None:
+def _kill_all(pipes: set[str]) -> None:
     """End the processes that hold one of some pipes, where the system lists them. They may have left the group."""
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             held = {str((entry / "fd" / number).readlink()) for number in ("1", "2")}
-            if held & set(pipes):
+            if held & pipes:
                 os.kill(int(entry.name), signal.SIGKILL)
 
 

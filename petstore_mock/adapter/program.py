@@ -57,7 +57,7 @@ class AdapterProgram:
         concurrent: whether a client may get two calls at once.
     """
 
-    def __init__(self, command: Sequence[str], patience: float, *, concurrent: bool = False) -> None:
+    def __init__(self, command: Sequence[str], patience: float, *, concurrent: bool) -> None:
         self.command, self.patience, self.concurrent = [*command], patience, concurrent
         self.timeout = patience * _PART
         self.pooled = 0  # connections that stay open for all clients of a process
@@ -163,10 +163,9 @@ class AdapterProgram:
 
     def _left_open(self, petstore: PetStoreMock) -> int:
         """Return how many connections are open after a call and the close of a client."""
-        needs_nothing = [name for name, row in OPERATIONS.items() if not required_arguments(row)]
         client = _Client(self, petstore)
-        for name in needs_nothing:
-            if name in self.hello.operations:
+        for name, row in OPERATIONS.items():
+            if name in self.hello.operations and not required_arguments(row):
                 # A client that fails here fails in the run too.
                 with suppress(ClientError, EndedError, NoReplyError):
                     client.ask(Call(name)).result(self.patience)
@@ -192,8 +191,13 @@ class _Client(ElsewhereClient):
         self._program, self._process, self._petstore = program, program.process(), petstore
         self.pooled = program.pooled
         self._name = self._process.new_client(petstore.api_key)
-        request: JsonObject = {"do": "open", "client": self._name, "timeout": program.timeout}
-        request |= {"url": petstore.url, "api_key": petstore.api_key}
+        request: JsonObject = {
+            "do": "open",
+            "client": self._name,
+            "timeout": program.timeout,
+            "url": petstore.url,
+            "api_key": petstore.api_key,
+        }
         if petstore.url.startswith("https:"):
             request["ca"] = petstore.tls.ca_path
         try:
