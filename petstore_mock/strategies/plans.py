@@ -100,9 +100,8 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
     plans: list[PlannedFault] = []
     for fault, row in product(faults, rows):
         times = None if fault.kind == "sequence" else 1
-        plan = PlannedFault(fault=fault, on=row.name, times=times)
         if row.name in operations_of(fault):
-            plans += [replace(plan, at=point) for point in _points(fault, row)]
+            plans += [PlannedFault(fault=fault, on=row.name, times=times, at=at) for at in _points(fault, row)]
     return plans
 
 

@@ -74,6 +74,7 @@ _AWKWARD: Final = (
     "\u0085\u2028\u2029\u00a0\ufeff猫犬한\U0001f415\U0001f408\U0001f1e9\U00010348"
 )
 CHARACTERS: Final = st.sampled_from(_AWKWARD) | st.characters(exclude_categories=["Cs"])  # no lone surrogates
+_SHORT_TEXTS: Final = st.text(CHARACTERS, max_size=10)
 _LENGTHS: Final = (1, 1, 2, 20, 300)
 _OF_EACH_TYPE: Final[st.SearchStrategy[Json]] = st.sampled_from([None, True, 1, 1.5, "1", [], {}])
 
@@ -190,15 +191,11 @@ def values(schema: Schema) -> SearchStrategy[Json]:
 def json_values() -> SearchStrategy[Json]:
     """Draw any JSON value, mostly a small one."""
     numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    return st.recursive(_OF_EACH_TYPE | numbers | _short_texts(), _containers, max_leaves=5)
-
-
-def _short_texts() -> SearchStrategy[str]:
-    return st.text(CHARACTERS, max_size=10)
+    return st.recursive(_OF_EACH_TYPE | numbers | _SHORT_TEXTS, _containers, max_leaves=5)
 
 
 def _containers(parts: SearchStrategy[Json]) -> SearchStrategy[Json]:
-    return st.lists(parts, max_size=3) | st.dictionaries(_short_texts(), parts, max_size=3)
+    return st.lists(parts, max_size=3) | st.dictionaries(_SHORT_TEXTS, parts, max_size=3)
 
 
 def wrong_values(schema: Schema) -> SearchStrategy[Json]:
