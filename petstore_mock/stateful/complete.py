@@ -9,7 +9,7 @@ the first of them is played with each second fault.
 from __future__ import annotations
 
 from petstore_mock.strategies.plans import planned  # needs Hypothesis
-from petstore_mock.strategies.scenarios import met
+from petstore_mock.strategies.scenarios import END, met
 
 # isort: split
 from dataclasses import replace
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from petstore_mock import faults as kinds
 from petstore_mock.checks.scenario import PlannedFault, Scenario
 from petstore_mock.core.fault_plan import operations_of
-from petstore_mock.stateful.directed import END, SEVERAL, quick_subjects, slow_faults
+from petstore_mock.stateful.directed import SEVERAL, quick_subjects, slow_faults
 from petstore_mock.stateful.profile import Coverage
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ A family is a row of ``FAMILIES``. The search plays the families in their order,
 
 from __future__ import annotations
 
-from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks  # needs Hypothesis
+from petstore_mock.strategies.scenarios import END, PLACES, TWO_PETS, Blocks  # needs Hypothesis
 
 # isort: split
 from dataclasses import replace
@@ -17,8 +17,8 @@ from petstore_mock.checks.scenario import IN_A_PAUSE, Act, Interrupt, PlannedFau
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
-from petstore_mock.strategies.plans import is_quick, others_of
-from petstore_mock.strategies.sent import QUICK, SLOW
+from petstore_mock.strategies.plans import SLOW_FAULTS, is_quick, others_of
+from petstore_mock.strategies.sent import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,7 +44,6 @@ _ROUNDS: Final = 4  # of calls: enough to retire a key with the gap key_rotation
 _FEW: Final = 4  # sample values of a field
 SEVERAL: Final = Act("seed_many", {"count": 3})
 _MANY: Final = Act("seed_many", {"count": 25})  # more than a page
-END: Final = Act("cancel_faults")
 _PLACES: Final = 7  # awaits, or reads from a connection, at which a call is interrupted
 _EQUAL_CALLS: Final = 27  # as many as show that memory grows
 _LIMITED: Final = 7  # calls: more than the rate limit allows
@@ -114,8 +113,7 @@ def quick_subjects(options: Options) -> Mapping[str, Iterable[Fault]]:
 def slow_faults(options: Options) -> Iterable[Fault]:
     if options.chosen_faults is not None:
         return filterfalse(is_quick, options.chosen_faults)
-    usual = chain.from_iterable(SLOW.values())
-    return (*usual, *_LONG) if options.longest_wait is not None else usual
+    return SLOW_FAULTS if options.longest_wait is None else (*SLOW_FAULTS, *_LONG)
 
 
 def quick_faults(blocks: Blocks, options: Options) -> Scenarios:

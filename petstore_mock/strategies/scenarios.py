@@ -59,6 +59,7 @@ _NEWEST: Final = Pick()
 # Real waits take too long.
 _VARIED_BY_DEFAULT: Final = tuple(name for name, gap in GAPS.items() if not gap.makes_wait)
 _BEFORE_A_CALL: Final = ("switch", "close_connections", "revoke_key")
+END: Final = Act("cancel_faults")
 TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statuses
 
 
@@ -82,7 +83,7 @@ class Blocks:
     """The blocks of scenarios. ``operations`` has the client's arguments by operation; None means all."""
 
     def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
-        self._taken = operations or _all_arguments()
+        self._taken = operations or {name: [*schemas_of(row)] for name, row in OPERATIONS.items()}
         self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
         self.plain = [*map(plain_call, self.rows)]
         # The calls that show stored animals.
@@ -152,7 +153,7 @@ class Blocks:
             fault = kinds.respond(status, headers=headers)
             plan = PlannedFault(fault=fault, on=row.name, times=times)
             # The last step cancels the rest of the fault, which would redirect the next call too.
-            blocks.append((*met(plan), Act("cancel_faults")))
+            blocks.append((*met(plan), END))
         return [*blocks, *self._with_parameters()]
 
     def _with_parameters(self) -> Iterator[Block]:
@@ -162,7 +163,7 @@ class Blocks:
             if given:
                 place = f"{{petstore}}{{own}}?{urlencode(given)}"
                 fault = kinds.respond(307, headers={"Location": place})
-                yield PlannedFault(fault=fault, on=ask.operation), ask, Act("cancel_faults")
+                yield PlannedFault(fault=fault, on=ask.operation), ask, END
 
     def pairs(self) -> list[tuple[Call, Call]]:
         """Return pairs of calls with different requests and responses."""
@@ -183,10 +184,6 @@ class Blocks:
             drawn[name] = st.sampled_from([*known, *known, *gone, 404, *samples(rules[name])])
         required = {name: drawn.pop(name) for name in required_arguments(row)}
         return st.fixed_dictionaries(required, optional=drawn)
-
-
-def _all_arguments() -> dict[str, list[str]]:
-    return {name: [*schemas_of(row)] for name, row in OPERATIONS.items()}
 
 
 def _odd_calls(ask: Call, names: Iterable[str], most: int | None = None) -> Iterator[Call]:
