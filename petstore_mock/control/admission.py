@@ -84,7 +84,7 @@ class Admission:
             own += _LOOPBACK_HOSTS
         without_port = host.rpartition(":")[0]
         allowed = {name.lower() for name in self.allowed_hosts}
-        if not {host, without_port} & {*allowed} and host not in own:
+        if not {host, without_port} & allowed and host not in own:
             raise ProblemError(
                 f"expected a Host of this machine, {', '.join(own)}; got {cut(host, 100)!r}. Behind a proxy, forward "
                 "the Host of the client and name it with --allowed-host",

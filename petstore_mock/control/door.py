@@ -103,8 +103,11 @@ class Door(Handler):
         self.server = server  # with --control-port, serve sets a second server here
         self._admission = admission or Admission()
         self._is_open = is_open
-        own = [Verb(self.health, "GET", "health", is_public=True), Verb(self.openapi, "GET", "openapi.json")]
-        self._verbs = [*own, *VERBS]
+        self._verbs = [
+            Verb(self.health, "GET", "health", is_public=True),
+            Verb(self.openapi, "GET", "openapi.json"),
+            *VERBS,
+        ]
         self._streams = {f"/{verb.path}" for verb in self._verbs if verb.streams}
         self._routes = [*_routes_of(self._verbs)]
         worlds.host.has_door |= is_open

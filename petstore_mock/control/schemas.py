@@ -71,18 +71,16 @@ def shape_of(verb: Verb) -> Shape:
     target, *parameters = signature(verb.function).parameters.values()
     added, sent, required = _arguments_of(parameters, hints)
     path = {name: sent.pop(name) for name in _PLACEHOLDER.findall(verb.path)}
-    query: dict[str, Schema] = {}
     body = _closed({})
     has_members = bool(sent) and verb.method not in {"GET", "DELETE"}
     if verb.body:
         body = sent.pop(verb.body)
-        query = sent
     elif has_members:
         body = _closed(sent, [*filter(sent.__contains__, required)])
-    else:
-        query = sent
+        sent = {}
     takes_body = bool(verb.body) or has_members
-    query = {name: _without_null(rules) for name, rules in query.items()}
+    # A parameter of the query can be absent, but not null.
+    query = {name: rules.get("anyOf", [rules])[0] for name, rules in sent.items()}
     result = _result_of(verb, hints["return"])
     return Shape(hints[target.name] is Worlds, added, path, _closed(query), body, takes_body, result)
 
@@ -115,12 +113,6 @@ def _role_of(hint: object) -> Added | None:
             if isinstance(mark, Added):
                 return mark
     return None
-
-
-def _without_null(rules: Schema) -> Schema:
-    """Return the schema of a query parameter, which can be absent, but not null."""
-    choices: list[Schema] = rules.get("anyOf", [rules])
-    return choices[0]
 
 
 def _result_of(verb: Verb, hint: object) -> Schema:
