@@ -30,7 +30,6 @@ DESCRIPTION: Final = (
     "--url, the address follows from PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT, _TLS and _TLS_CERT, as for serve."
 )
 NOT_READY: Final = 1
-_MOST_BODY: Final = MEBIBYTE
 _LONGEST: Final = 1e9  # seconds; operating systems refuse much longer waits
 _PAUSE: Final = 0.1  # seconds between two requests
 _FROM_PROXIES: Final = frozenset({502, 503, 504})  # while they can't reach the stub
@@ -131,7 +130,7 @@ def _ask(door: RemoteDoor, timeout: float, ca_file: Path | None, *, is_own: bool
             context.check_hostname = False
             if ca_file is None:
                 context.verify_mode = ssl.CERT_NONE
-    with closing(Connection(f"{door.url_of(None)}health", most_body=_MOST_BODY, context=context)) as connection:
+    with closing(Connection(f"{door.url_of(None)}health", most_body=MEBIBYTE, context=context)) as connection:
         request = ApiRequest("GET", connection.base, Fields.of(connection.fields))
         try:
             return _judge(connection.send(request, timeout=timeout))

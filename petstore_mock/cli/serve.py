@@ -233,7 +233,7 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
         check_token(token)
     elif options["control"]:
         token = made_up = secrets.token_urlsafe(24)
-    hosts = tuple(check_host(host) for host in options["allowed_host"])
+    hosts = tuple(map(check_host, options["allowed_host"]))
     origins = tuple(check_origin("allowed_origin", origin) for origin in options["allowed_origin"])
     admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=origins)
     is_open = _is_door_open(options)

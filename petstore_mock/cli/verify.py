@@ -42,13 +42,12 @@ def add_shared_options(parser: ArgumentParser) -> None:
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
     arguments = signature(verify).parameters
     for name, option in options_at("verify").items():
-        default = arguments[name].default
-        if default is None:
-            parser.add_argument(flag(name), metavar=option.metavar, help=option.words)
-        else:
-            words = f"{option.words} (default: %(default)s)"
+        words, default = option.words, arguments[name].default
+        read: Any = str
+        if default is not None:
+            words += " (default: %(default)s)"
             read = cast("Any", type(default))
-            parser.add_argument(flag(name), metavar=option.metavar, help=words, type=read, default=default)
+        parser.add_argument(flag(name), metavar=option.metavar, help=words, type=read, default=default)
     words = "another header field for each request; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     words = "reports mask the value of this --header, as of those whose names suggest a secret; can be repeated"
