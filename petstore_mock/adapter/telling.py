@@ -124,10 +124,10 @@ def _counts(report: CheckReport) -> JsonObject:
 # The scenario file
 
 
-def recorded(options: Mapping[str, object], bugs: Sequence[Bug]) -> str:
+def recorded(options: JsonObject, bugs: Sequence[Bug]) -> str:
     """Return the content of a scenario file."""
     content = {
-        "options": dict(options),
+        "options": options,
         "bugs": [{"sentence": bug.sentence, "scenario": bug.scenario.to_data()} for bug in bugs],
     }
     document = {"petstore-mock-scenarios": _FORMAT, "digest": _digest(content), **content}
