@@ -12,7 +12,7 @@ from petstore_mock.common.guards import is_array
 from petstore_mock.faults import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 # The objects of a test, by their names.
 Objects: TypeAlias = "Mapping[str, Any]"
@@ -34,7 +34,10 @@ class Line:
     def play(self, objects: Objects) -> None:
         """Make the call on the objects of the test."""
         positional = [self._played(value, objects) for value in self.positional]
-        self._function(objects)(*positional, **self.keywords)
+        function = objects[self.owner]
+        if self.method:
+            function = attrgetter(self.method)(function)
+        function(*positional, **self.keywords)
 
     def _played(self, value: object, objects: Objects) -> object:
         if isinstance(value, Name):
@@ -43,11 +46,6 @@ class Line:
             return value
         addresses = self._addresses()
         return placed(value, {place: objects[addresses[place]].url for place in _places(value)})
-
-    def _function(self, objects: Objects) -> Callable[..., object]:
-        owner = objects[self.owner]
-        function: Callable[..., object] = attrgetter(self.method)(owner) if self.method else owner
-        return function
 
     def __str__(self) -> str:
         """Return the line as Python source."""

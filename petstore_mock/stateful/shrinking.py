@@ -43,7 +43,7 @@ class Shrinker:
         kept: the operations whose arguments stay, because the caller of ``check_client`` chose them.
     """
 
-    def __init__(self, play: Callable[[Scenario], Bug | None], kept: Collection[str] = ()) -> None:
+    def __init__(self, play: Callable[[Scenario], Bug | None], kept: Collection[str]) -> None:
         self._play, self._kept = play, kept
         self._tried: list[Scenario] = []
         self._began = monotonic()
