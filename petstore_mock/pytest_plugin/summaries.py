@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, product
+from itertools import chain, filterfalse, product
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -55,12 +55,17 @@ def _listed(tests: Sequence[str], most: int = _SHOWN) -> str:
     return shown
 
 
-def _measured(whole: Collection[object], part: Collection[object], what: str) -> JsonObject:
-    """Return the counts and the percentage for a JSON document. A share below 100 % is never rounded up to 100."""
+def _measured(rows: Sequence[JsonObject], fact: str) -> tuple[JsonObject, list[JsonObject]]:
+    """Return the counts and the percentage of the rows that have a fact, for a JSON document, and the other rows.
+
+    A share below 100 % is never rounded up to 100.
+    """
+    others = [row for row in rows if not row[fact]]
+    count = len(rows) - len(others)
     percent = 100.0
-    if len(part) < len(whole):
-        percent = min(round(100 * len(part) / len(whole), 2), 99.99)
-    return {"count": len(whole), what: len(part), "percent": percent}
+    if others:
+        percent = min(round(100 * count / len(rows), 2), 99.99)
+    return {"count": len(rows), fact: count, "percent": percent}, others
 
 
 def _alone(ledger: Ledger) -> list[str]:
@@ -155,14 +160,14 @@ def _assumptions(ledger: Ledger, assumed: Mapping[str, str]) -> list[str]:
 def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Measure:
     """List the mutants that no test noticed. Those that no test reached are counted, or listed by ``is_verbose``."""
     chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
-    noticed, missed = _parted(chosen, "noticed")
+    measured, missed = _measured(chosen, "noticed")
     missed.sort(key=lambda row: -len(row["reached_by"]))
     multiplied = {*ledger.tests("multiplied")}
     finished = multiplied.intersection(ledger.tests("finished"))
     broken = sorted(finished.difference(ledger.tests("passed")))
     flaky = sorted(ledger.flaky["mutant"].difference(broken))
     document = {
-        **_measured(chosen, noticed, "noticed"),
+        **measured,
         "random_seed": seed,
         "mutants": chosen,
         "failed_as_they_are": broken,
@@ -171,7 +176,7 @@ def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Meas
     }
     shown = missed if is_verbose else [row for row in missed if row["reached_by"]]
     survivors = [*chain.from_iterable(map(_survivor, shown))]
-    share = f"{len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} %"
+    share = f"{measured['noticed']} of {counted(len(chosen), 'mutant')}: {measured['percent']} %"
     lines = [f"The tests noticed {share} (seed: {seed})"]
     lines += _block(_SURVIVORS, survivors)
     unreached = len(missed) - len(shown)
@@ -223,21 +228,15 @@ def coverage(ledger: Ledger) -> Measure:
         outcomes += [_row("outcome", operation, name, met.get((operation, name), [])) for name in names]
     pairs = product(OUTCOMES, REQUEST_KINDS)
     faults = [_row("fault", operation, kind, met.get((operation, f"fault {kind}"), [])) for operation, kind in pairs]
-    shown, others = _parted(outcomes, "shown")
-    measured = _measured(outcomes, shown, "shown")
+    measured, others = _measured(outcomes, "shown")
     lines = [f"{' '.join(outcome)}: {counted(len(tests), 'test')}" for outcome, tests in met.items()]
-    lines.append(f"Shown: {len(shown)} of {len(outcomes)} documented outcomes: {measured['percent']} %.")
+    lines.append(f"Shown: {measured['shown']} of {len(outcomes)} documented outcomes: {measured['percent']} %.")
     lines += [f"Never shown: {row['operation']} {row['outcome']}" for row in others]
-    shown_faults = {row["fault"] for row in _parted(faults, "shown")[0]}
-    other_faults = [kind for kind in REQUEST_KINDS if kind not in shown_faults]
+    shown_faults = {row["fault"] for row in faults if row["shown"]}
+    other_faults = filterfalse(shown_faults.__contains__, REQUEST_KINDS)
     lines.append(f"Faults never shown: {', '.join(other_faults) or 'none'}.")
     return Measure(lines, {**measured, "outcomes": outcomes, "faults": faults})
 
 
 def _row(kind: str, operation: str, name: str, tests: list[str]) -> JsonObject:
     return {"operation": operation, kind: name, "shown": bool(tests), "tests": tests}
-
-
-def _parted(rows: Sequence[JsonObject], fact: str) -> tuple[list[JsonObject], list[JsonObject]]:
-    """Return the rows that have a fact, and the others."""
-    return [row for row in rows if row[fact]], [row for row in rows if not row[fact]]
