@@ -31,12 +31,8 @@ class Replays:
 
     def __init__(self) -> None:
         self.current: Variant | None = None  # the variant of the replay that runs now
-        self._has_failed = False
+        self.has_failed = False  # whether the test has failed so far in this replay, as its reports say
         self._trusted: set[str] = set()  # tests whose failure under a mutant was no flake
-
-    def note(self, *, failed: bool) -> None:
-        """Note whether the test has failed so far in the current replay."""
-        self._has_failed = failed
 
     def play(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Play the test of a variant, and again if it fails; report its first play."""
@@ -72,14 +68,14 @@ class Replays:
         return ""
 
     def _fails(self, item: pytest.Item, nextitem: pytest.Item | None, variant: Variant) -> bool:
-        self.current, self._has_failed = variant, False
+        self.current, self.has_failed = variant, False
         try:
             # All plugins take part: pytest-timeout, for example, limits each play. The session's own hook sees
-            # ``current``, calls replay(), and notes the failure by note().
+            # ``current``, calls replay(), and sets ``has_failed``.
             item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
         finally:
             self.current = None
-        return self._has_failed
+        return self.has_failed
 
 
 def _call_a_flake(reports: Sequence[pytest.TestReport], records: Sequence[dict[str, Any]], sentence: str) -> None:

@@ -278,7 +278,7 @@ class Session:
         error = None if call.excinfo is None else call.excinfo.value
         if self._replays.current is not None:
             run.record(report, error, [])
-            self._replays.note(failed=run.facts.failed)
+            self._replays.has_failed = run.facts.failed
             _hide(report, call)
             return report
         leaks = self._new_leaks(run, report)
