@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -49,10 +48,10 @@ class Parser(argparse.ArgumentParser):
     # typeshed declares overloads, which differ only in the type of the namespace.
     def parse_known_args(  # type: ignore[override]
         self,
-        args: Sequence[str] | None = None,
+        args: Sequence[str],
         namespace: Any = None,  # noqa: ANN401
     ) -> tuple[argparse.Namespace, list[str]]:
-        return super().parse_known_args(self._with_joined_values(sys.argv[1:] if args is None else args), namespace)
+        return super().parse_known_args(self._with_joined_values(args), namespace)
 
     def _with_joined_values(self, arguments: Sequence[str]) -> list[str]:
         """Return the arguments with ``--name=-value`` for ``--name -value``. A value may begin with a dash."""
