@@ -99,7 +99,7 @@ class AdapterProcess:
         self._reader.start()
         try:
             self._write({"hello": VERSION})
-            self.hello: Hello = self._result(self._greeted, patience * _STARTS, "hello")
+            self.hello = self._result(self._greeted, patience * _STARTS, "hello")
         except BaseException:
             self.kill()
             raise

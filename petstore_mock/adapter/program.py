@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
 
-    from petstore_mock.adapter.protocol import Hello
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.static import OperationName
     from petstore_mock.mock.petstore import PetStoreMock
@@ -67,7 +66,7 @@ class AdapterProgram:
         self._usual = _variables()
         self._main: AdapterProcess | None = None
         self._others: list[AdapterProcess] = []
-        self.hello: Hello = self._current().hello
+        self.hello = self._current().hello
 
     def __enter__(self) -> Self:
         return self

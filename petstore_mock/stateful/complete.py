@@ -44,7 +44,7 @@ def pairs(
     for plan in singles:
         sent = requests.get(plan, 0)
         if sent > 1 and len(plan.fault.parts) == 1:
-            first.setdefault((str(plan.on), plan.at, sent), plan)
+            first.setdefault((plan.on, plan.at, sent), plan)
     plans: list[PlannedFault] = []
     for plan in first.values():
         seconds = [fault for fault in _quick(options) if plan.on in operations_of(fault) and len(fault.parts) == 1]
@@ -56,7 +56,7 @@ def scenarios(plans: Iterable[PlannedFault]) -> Iterator[Scenario]:
     """Yield a scenario for each operation and commit point."""
     groups: dict[tuple[str, str], list[PlannedFault]] = {}
     for plan in plans:
-        groups.setdefault((str(plan.on), plan.at), []).append(plan)
+        groups.setdefault((plan.on, plan.at), []).append(plan)
     for group in groups.values():
         steps: list[Step] = [SEVERAL]
         for plan in group:
