@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
@@ -71,7 +72,7 @@ class PythonAdapter:
     def __init__(self, make_client: Callable[[Any], object], replies: BinaryIO) -> None:
         self._make, self._replies, self._writing = make_client, replies, Lock()
         self._clients: dict[str, AdaptedClient] = {}
-        self._workers: dict[str, _Worker] = {}
+        self._workers: defaultdict[str, _Worker] = defaultdict(_Worker)
         self._requests = {"open": self._open, "call": self._call, "cancel": self._cancel, "close": self._close}
 
     def serve(self, requests: BinaryIO) -> None:
@@ -81,8 +82,7 @@ class PythonAdapter:
             if "hello" in request:
                 self._write(self._hello())
                 continue
-            worker = self._workers.setdefault(request["client"], _Worker())
-            worker.do(partial(self._reply, request))
+            self._workers[request["client"]].do(partial(self._reply, request))
 
     def _hello(self) -> JsonObject:
         name = f"{getattr(self._make, '__module__', '')}:{getattr(self._make, '__qualname__', '')}"

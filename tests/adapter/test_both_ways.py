@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, cast
 
 import pytest
 
@@ -35,6 +37,34 @@ def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     (tmp_path / "client_of_a_test.py").write_text(MODULE, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
     return [sys.executable, "-m", "petstore_mock.adapter", "client_of_a_test:make_client"]
+
+
+COUNTS_THREADS: Final = """
+import threading
+
+class make_client:
+    def __init__(self, petstore): ...
+    def list_pets(self): return threading.active_count()
+"""
+
+
+def test_the_requests_of_a_client_share_a_thread(tmp_path: Path) -> None:
+    (tmp_path / "counts_threads.py").write_text(COUNTS_THREADS, encoding="utf-8")
+    command = [sys.executable, "-m", "petstore_mock.adapter", "counts_threads:make_client"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, stdin=pipe, stdout=pipe, text=True, bufsize=1) as adapter:
+        to_adapter, replies = cast("IO[str]", adapter.stdin), cast("IO[str]", adapter.stdout)
+
+        def ask(number: int, **request: object) -> int:
+            to_adapter.write(f"{json.dumps({'id': number, 'client': 'a', **request})}\n")
+            count: int = json.loads(replies.readline())["ok"]
+            return count
+
+        ask(1, do="open", url="http://127.0.0.1:9", api_key="key", timeout=1)
+        counts = [ask(number, do="call", operation="listPets", arguments={}) for number in range(2, 9)]
+        to_adapter.close()
+    # A request may arrive while the thread of the client ends its work.
+    assert max(counts) <= 3
 
 
 @pytest.mark.slow
