@@ -32,6 +32,11 @@ def require_agreement() -> None:
         what = f"the parameters of {operation.name}, and {schema}"
         _require_same(by_name(operation.parameters), parameters(operation), what)
         named |= {parameter.gap for parameter in operation.parameters}
+        if operation.does.replaces and operation.body is None:
+            refuse(f"expected a body in the row of {operation.name}, since a replacement needs one; got none")
+    for name, field in MEMBERS.items():
+        if not field.is_assigned and not field.samples:
+            refuse(f"expected samples in the row of {name}, since generated animals need values; got none")
     about_rows = _deciding("parameter", "null")
     _require_same(about_rows, named - {""}, "the gaps about parameters and null, and the rows that name their gap")
     _require_same(_deciding(""), Policies.__annotations__, "the gaps that no row uses, and the members of Policies")

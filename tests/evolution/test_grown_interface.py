@@ -90,6 +90,13 @@ def run_tests(folder: Path, *arguments: str, counts: bool = True) -> None:
         ("interface/table.py", 'gap="invalid_birthday",', "", "got invalid_birthday in one"),
         ("interface/table.py", 'null="null_additions"', 'null="null_things"', "got null_things in one"),
         ("core/pipeline.py", '    "groomPet": groom_pet,\n', "", "unmatched: groomPet"),
+        ("interface/table.py", "samples=(4.5, 30, 0.25),", "", "expected samples in the row of weight"),
+        (
+            "interface/table.py",
+            'effect="changes",\n        success=204',
+            'effect="replaces",\n        success=204',
+            "expected a body in the row of calmPet",
+        ),
     ],
 )
 def test_row_that_contradicts_another_is_refused_at_import(
