@@ -21,9 +21,9 @@ from typing import Final
 
 # The goals are in the comments. A limit goes down with each room that comes nearer to its goal.
 LIMITS: Final = {
-    "nodes": 158_700,  # 95,000
-    "nodes a statement": 7.06,  # 7.2
-    "hidden a statement": 0.139,  # 0.12
+    "nodes": 157_900,  # 95,000
+    "nodes a statement": 7.03,  # 7.2
+    "hidden a statement": 0.138,  # 0.12
     "heavy statements": 1,
     "functions above 15 decisions": 0,  # 0
     "functions above 10 decisions": 2,  # 45
