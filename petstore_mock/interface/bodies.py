@@ -71,8 +71,9 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     lenient = (f"{{{bare}}}",) if bare else ()
     words = "The request body is JSON: a truncated body, or names without quotes"
     yield WrongBody("body-json", words, as_text(fields)[:-1], others=lenient)
-    yield WrongBody("body-end", "The request body is JSON: a body with text behind it", f"{as_text(fields)}x")
+    # Some services never respond to what is no JSON. They may respond to an empty body.
     yield WrongBody("body-required", "The request body is required: an empty body", "")
+    yield WrongBody("body-end", "The request body is JSON: a body with text behind it", f"{as_text(fields)}x")
 
 
 _LABEL_LENGTH: Final = 20  # characters that stand for the placeholder of a label
