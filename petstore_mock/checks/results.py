@@ -407,10 +407,11 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
 
 def _is_excuse(fault: Fault, exchange: Exchange) -> bool:
     """Whether a client may fail to read a response with a fault. It reads a content coding that it asked for."""
-    coding = fault.arguments.get("coding")
+    coding = str(fault.arguments.get("coding"))
+    asked = parse_accept_header(exchange.headers.get("accept-encoding", "").lower())
     # A weight of 0 means "not acceptable" (RFC 9110 §12.4.2).
-    asked = parse_accept_header(exchange.headers.get("accept-encoding"))
-    return fault.row.excuses and not (coding and asked.quality(str(coding)))
+    is_asked_for = coding in [*asked.values()] and asked.quality(coding) > 0
+    return fault.row.excuses and not is_asked_for
 
 
 def _after_loss(call: Call, fault: Fault, expected: _Allowed) -> _Allowed:

@@ -459,10 +459,6 @@ class WatchedClient:
         alone = closed and not _clients_here()
         closely = alone and self._looks_closely
         shown, kept = [*self._shown(watch), *watch.files()], max(self._before, client.pooled)
-        # Other watched clients may use the same listener.
-        most = kept + _MOST_CONNECTIONS * len(_open)
-        # Python closes the connections of a client that it collects. A close does not leave them to it.
-        connections = self._too_many(most) if closed else 0
         is_here = client.is_here
         # Python closes some files when it collects the client.
         left = watch.files_left() if closed else None
@@ -478,7 +474,8 @@ class WatchedClient:
             remains["client left alive"] = held
         if closely:
             self._look_closely(remains, reference, sent)
-        connections = connections or self._too_many(most)
+        # Other watched clients may use the same listener.
+        connections = self._too_many(kept + _MOST_CONNECTIONS * len(_open))
         settings = [*changed, *self._end_watch()]
         return Process(None, shown, connections, running, settings, remains, [*lost, *watch.lost])
 

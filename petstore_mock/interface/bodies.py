@@ -68,7 +68,8 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     yield WrongBody("body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]")
     # Lenient readers of JSON accept names without quotes.
     bare = ", ".join(f"{name}: {text}" for name, text in labelled.items())
-    lenient = (f"{{{bare}}}",) if bare else ()
+    # With the blank, the body is no placeholder.
+    lenient = (f"{{ {bare}}}",) if bare else ()
     words = "The request body is JSON: a truncated body, or names without quotes"
     yield WrongBody("body-json", words, as_text(fields)[:-1], others=lenient)
     # Some services never respond to what is no JSON. They may respond to an empty body.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.checks import classify_exception, read_pet
+from petstore_mock.checks import classify_exception, every_call_asks, outcome_fits_response, read_pet
 from petstore_mock.common.masking import mask_text
 from petstore_mock.errors import ReportedError
 from petstore_mock.interface.gaps import GAPS
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks import Finding
     from petstore_mock.checks.scenario import Scenario
+    from petstore_mock.checks.watched import Found
     from petstore_mock.stateful.example import Example
     from petstore_mock.stateful.run import Options
 
+_ABOUT_OUTCOMES: Final = (every_call_asks.name, outcome_fits_response.name)
 _INDENT: Final = "    "
 _REQUESTS: Final = 15  # the number of the latest requests in the report
 _WIDTH: Final = 100  # of a line of the test, if the line can be broken
@@ -105,7 +107,7 @@ class Bug:
     raised: str
     scenario: Scenario
     waited: bool
-    was_lost: bool  # whether the client's own timeout or a lost connection ended the call
+    was_lost: bool  # whether the bug is that the client's own timeout or a lost connection ended the call
     chance: int | None
     importable: bool  # whether a new process can run the test
     lines: tuple[Line, ...] = ()
@@ -134,7 +136,6 @@ def explain(example: Example, *, fixes_chance: bool = False) -> Bug | None:
     keys = [world.petstore.api_key for world in example.worlds.values()]
     sentence = "\n".join([mask_text(str(found), keys), *_reasons(scenario)])
     test, importable = _source(example, fixes_chance=fixes_chance)
-    was_lost = found.outcome is not None and found.outcome.kind in ("timeout", "transport")
     return Bug(
         finding=found.finding,
         sentence=sentence,
@@ -143,11 +144,18 @@ def explain(example: Example, *, fixes_chance: bool = False) -> Bug | None:
         raised=mask_text(example.raised, keys),
         scenario=scenario,
         waited=example.waited,
-        was_lost=was_lost,
+        was_lost=_was_lost(found),
         chance=example.chance,
         importable=importable,
         lines=tuple(example.lines),
     )
+
+
+def _was_lost(found: Found) -> bool:
+    """Whether a bug is that a timeout or a lost connection ended a call, and nothing else."""
+    if found.outcome is None or found.finding.check not in _ABOUT_OUTCOMES:
+        return False
+    return found.outcome.kind in {"timeout", "transport"}
 
 
 def _wire(example: Example) -> str:

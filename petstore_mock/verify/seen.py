@@ -199,6 +199,8 @@ class Seen:
         self.sent = _members(exchange.body)
         # The parameters of the request beside those in its path, by name.
         self.chosen = {**exchange.query, **dict(probe.fields)}
+        # It is no parameter, so it is no reason to refuse the request.
+        self.chosen.pop("Accept", None)
         self._given = {**self.operation.path_values(probe.target), **self.chosen}
         self._values = read_values(self.operation, self._given)
         self.filters = wanted(self.operation, self._values)
@@ -604,14 +606,14 @@ class History:
         """Whether a page is shorter than its limit, although more animals match (gap page_fill)."""
         if seen.limit is None or not seen.probe.is_valid:
             return False
-        return 0 < seen.count < min(seen.limit, len(self.standing(seen) - self._late(seen.number)))
+        return 0 < seen.count < min(seen.limit, len(self.standing(seen) - self._late(seen)))
 
-    def _late(self, number: int) -> set[int]:
-        """Return the created animals that may not be in lists yet (gap visibility), or are in none."""
+    def _late(self, seen: Seen) -> set[int]:
+        """Return the created animals that may not be in a list yet (gap visibility), or that its filter may lose."""
         created = {create.pets[0]["id"] for create in self.created}
-        if not created <= self.listed:
+        if seen.filters or not created <= self.listed:
             return created
-        return {pet_id for pet_id in created if not self.around(pet_id, number, lists=True)[0]}
+        return {pet_id for pet_id in created if not self.around(pet_id, seen.number, lists=True)[0]}
 
     def former(self, pet_id: int, number: float, *, lists: bool = False) -> Pet | None:
         """Return an animal as it was before a request, as far as this run knows. With ``lists``, only lists count."""

@@ -337,6 +337,23 @@ def test_a_loss_that_never_shows_again_is_no_bug(error: type[OSError]) -> None:
     assert next(meetings) > 20
 
 
+@pytest.mark.seconds
+def test_a_bug_that_shows_once_at_a_lost_response_is_told() -> None:
+    leaks = itertools.count()
+
+    class LeaksOnce(HttpClientPets):
+        def send(self, method: str, path: str, body: bytes | None) -> Answer:
+            try:
+                return super().send(method, path, body)
+            except OSError as error:
+                raise ConnectionError(str(error) if next(leaks) else f"lost with {self.headers()}") from error
+
+    bug = bug_of(by_key(LeaksOnce), **{**NOTHING_ODD, "faults": [faults.reset()]})
+    assert bug is not None
+    assert "whose text contains the API key" in bug.sentence
+    assert "did not show again" in bug.sentence
+
+
 # The process
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import secrets
 from collections.abc import Callable
 from inspect import signature
 from itertools import count
@@ -88,7 +89,7 @@ def test_list_without_animals_that_lists_before_and_after_have_is_a_short_page()
 
     def drop_created(turn: Turn) -> None:
         old = [pet for pet in turn.pets if pet["id"] <= 30]
-        if on("list", 200)(turn) and len(old) < len(turn.pets) and next(lists) == 1:
+        if has_query("limit=100")(turn) and len(old) < len(turn.pets) and next(lists) == 1:
             turn.document = old
 
     with changed(drop_created) as (petstore, url):
@@ -145,6 +146,33 @@ def test_list_that_is_xml_unless_the_client_asks_for_json_is_found() -> None:
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     assert broken(verdict).keys() == {"1-json-body"}
     assert "Accept: */*" in broken(verdict)["1-json-body"]
+
+
+def test_list_that_is_refused_to_a_client_that_takes_any_type_is_found() -> None:
+    def refuse(turn: Turn) -> int | None:
+        return 406 if turn.environ["HTTP_ACCEPT"] == "*/*" else None
+
+    with changed(nothing, refuses=refuse) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"4.1-list"}
+
+
+def test_two_runs_with_the_same_labels_find_no_twins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The labels of a day have one of 10,000 numbers."""
+    monkeypatch.setattr(secrets, "randbelow", lambda _: 47)
+    with changed(nothing) as (petstore, url):
+        verdicts = [ask(url, petstore.api_key, allow_create=ENOUGH) for _ in range(2)]
+    assert [broken(verdict) for verdict in verdicts] == [{}, {}]
+
+
+def test_filter_that_loses_created_animals_is_no_short_page() -> None:
+    def lose(turn: Turn) -> None:
+        if has_query("status=sold")(turn):
+            turn.document = [pet for pet in turn.document if pet["id"] <= 30]
+
+    with changed(lose) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert (verdict.gaps["page_fill"].choice, result_of(verdict, "4.2-listed")) == ("full", "holds")
 
 
 def test_text_that_is_decoded_once_more_is_found() -> None:

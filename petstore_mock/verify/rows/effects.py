@@ -172,12 +172,13 @@ def _twins(operation: Operation, seen: Seen, history: History) -> list[int]:
     by_label: dict[str, list[int]] = defaultdict(list)
     for pet in filter(is_pet, seen.pets):
         by_label[str(pet.get(LABEL))].append(pet["id"])
-    creates = history.of(operation)
-    sent = [create.label for create in creates]
-    for create in creates:
-        ids, is_own = by_label[create.label], "{label}" in create.template.body
-        if is_own and len(ids) > sent.count(create.label):
-            return ids
+    sent = [one.label for one in history.exchanges]
+    for create in history.of(operation):
+        # An earlier run may have used the label.
+        new = [pet_id for pet_id in by_label[create.label] if not history.is_known(pet_id, create.number)]
+        is_own = "{label}" in create.template.body
+        if is_own and len(new) > sent.count(create.label):
+            return new
     return []
 
 
