@@ -40,7 +40,6 @@ _FURTHER: Final[Sequence[Mapping[str, str | list[str]]]] = (
     {"Link": '</v1/pets?a=b,c>; rel="help"; title="a;b", <>'},
     {"Content-Type": 'Application/JSON; Charset="UTF-8"'},
     {"X-Request-Id": "é", "Age": "soon"},
-    {"Keep-Alive": "timeout=5, max=100"},
 )
 
 # Responses by subject: the status, and the arguments of ``faults.respond()``.
