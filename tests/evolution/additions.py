@@ -2,7 +2,7 @@
 
 Their paths and names are ones that the real interface is unlikely to take. If it takes one all the same, give the row
 here another name. A field with an order has three samples, so that a filter by it has animals on both sides. Five
-samples of a boolean keep it out of step with other fields, so that pairs of filters differ.
+samples of a boolean, and three of the colours, keep these out of step with other fields: so pairs of filters differ.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FIELDS: Final[dict[str, dict[str, Any]]] = {
 FIELD_ROWS: Final = """\
     Field(
         name="colours",
-        samples=(["brown"], ["grey", "white"]),
+        samples=(["brown"], ["grey", "white"], ["grey"]),
         null="null_additions",
         sentence=Sentence("2", "NewPet: colours, array of strings: the animal's colours"),
     ),
