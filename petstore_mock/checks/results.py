@@ -124,7 +124,7 @@ def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | Non
         if outcome.kind in _LOST:
             words += "; perhaps the client used a closed or busy connection, a proxy, or a wrong address"
         if outcome.kind == "timeout":
-            words += ", or its time began before the call"
+            words += "; or its timeout began before the call"
         source = Source(call.row.section, words)
     if is_right and not seen.is_same_error:
         return None

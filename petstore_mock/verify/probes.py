@@ -5,6 +5,7 @@ A target, a header field or a body may hold these placeholders, and responses gi
 - ``{known}``: the id of a listed animal, or 1
 - ``{odd1}`` to ``{odd3}``: the ids of listed animals with unusual values
 - ``{absent}``: a random id that probably no animal has
+- ``{beyond}``: the known id and 2^32, which a service that keeps 32 bits takes for the known id
 - ``{made}``: the id of the last animal that this run created
 - ``{label}`` and ``{long label}``: a text that is unique to the request; the long one has 256 characters
 - ``{used label}``: the label of an animal that this run created
@@ -106,7 +107,7 @@ class Probe:
     shows: str = ""  # the id of the clause whose row has the probe
     gap: str = ""  # the name of the gap that the response shows
     key: str = OWN  # the value of Authorization
-    fields: tuple[tuple[str, str], ...] = ()  # parameters in the header
+    fields: tuple[tuple[str, str], ...] = ()  # parameters in the header, or another Accept
     body: str = ""
     media_type: str = "application/json"
     template: Probe | None = None  # the probe with its placeholders, if these are filled

@@ -199,7 +199,7 @@ class Seen:
         self.sent = _members(exchange.body)
         # The parameters of the request beside those in its path, by name.
         self.chosen = {**exchange.query, **dict(probe.fields)}
-        # It is no parameter, so it is no reason to refuse the request.
+        # Accept is no parameter. A service that refuses the request because of it breaks the clause of the success.
         self.chosen.pop("Accept", None)
         self._given = {**self.operation.path_values(probe.target), **self.chosen}
         self._values = read_values(self.operation, self._given)

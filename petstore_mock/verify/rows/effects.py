@@ -153,7 +153,7 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
         return
     twins = _twins(operation, seen, history)
     if twins:
-        yield Result(holds=False, expected=f"one animal for each create; the animals {twins} have the {LABEL} of one")
+        yield Result(holds=False, expected=f"one animal for each create; the animals {twins} share a {LABEL}")
     if not _is_whole(seen, history):
         return
     own = [create.pets[0]["id"] for create in history.created if create.operation is operation]
