@@ -104,12 +104,12 @@ def pet_of(value: Any, read: ReadPet) -> Fields | None:  # noqa: ANN401
 
 def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
     """Return a result as lists and dicts, so that comparisons do not use an ``__eq__`` of the client."""
-    if is_list(value):
-        return [copied(item, read) for item in value]
     try:
+        if is_list(value):
+            return [copied(item, read) for item in value]
         is_plain = isinstance(value, (str, bytes)) or is_object(value)
         fields: object = value if is_plain else pet_of(value, read)
-    except BaseException:  # an object may be unreadable after its client is closed
+    except BaseException:  # an object of a closed client may be unreadable, and a list may ask the service
         return None
     return dict(fields) if is_object(fields) else value
 

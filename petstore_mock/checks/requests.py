@@ -34,6 +34,7 @@ _EARLY: Final = 0.05  # seconds by which clocks and schedulers differ
 
 _LATEST: Final = 20  # earlier requests with which a check compares
 _WAITS: Final = 0.3  # seconds before the first request of a call
+_HOST: Final = "the Host field has the service's host and port"
 # Header fields that may differ between two calls. requests_are_valid judges the key.
 _OF_CONNECTIONS: Final = frozenset(
     {"authorization", "connection", "cookie", "if-none-match", "if-modified-since", "keep-alive"}
@@ -92,6 +93,7 @@ def _places(exchange: Exchange) -> Iterator[tuple[str, str]]:
     rules={
         "key to another service": "sent the API key to another service",
         "request to another service": "sent {request} {whose}",
+        "Host of the first service": "sent {request} to another service with the Host of the first one",
     },
 )
 def key_only_to_its_service(seen: Observation) -> Mistake | None:
@@ -102,6 +104,11 @@ def key_only_to_its_service(seen: Observation) -> Mistake | None:
         if exchange.operation is not None and not _may_be_elsewhere(seen):
             whose = "with the key of another client" if exchange.condition is None else "without its key"
             return Mistake("request to another service", request=exchange.request_line, whose=whose)
+        # Without a key, a request that has this Host and went to the same service would count as one of the call.
+        is_misnamed = bool(seen.url) and exchange.url.startswith(seen.url)
+        if is_misnamed and not exchange.request.credentials:
+            source = Source("RFC 9110 §7.2", _HOST)
+            return Mistake("Host of the first service", source, request=exchange.request_line)
     return None
 
 
@@ -132,9 +139,9 @@ def requests_are_valid(seen: Observation) -> Mistake | None:
         if exchange.is_violation and not _is_excused(seen, place):
             words = "" if exchange.sentence is None else exchange.sentence.text
             source = Source(exchange.section or "4", words)
-            name = "" if exchange.condition is None else exchange.condition.name
+            cause = "" if exchange.condition is None else exchange.condition.message
             line, reason = exchange.request_line, exchange.reason
-            return Mistake("invalid request", source, request=line, reason=reason, cause=name)
+            return Mistake("invalid request", source, request=line, reason=reason, cause=cause)
     return None
 
 
@@ -144,8 +151,7 @@ def _wrong_host(exchange: Exchange, url: str) -> Mistake | None:
     end = "" if port in {None, 80} else f":{port}"
     for host in exchange.request.values("host"):
         if not host.endswith(end):
-            words = "the Host field has the service's host and port"
-            return Mistake("invalid Host", Source("RFC 9110 §7.2", words), host=host)
+            return Mistake("invalid Host", Source("RFC 9110 §7.2", _HOST), host=host)
     return None
 
 
@@ -566,12 +572,10 @@ def _sent_again(first: Exchange, earlier: Exchanges) -> Mistake | None:
 def _waited_before(first: Exchange, earlier: Exchanges, seen: Observation) -> Mistake | None:
     # It is not known when a call began that did not end.
     waited = 0.0 if seen.done is None else first.request.started - seen.done[1].began
-    failed = [exchange for exchange in earlier if not is_fine(exchange)]
-    if waited < _WAITS or not failed:
+    if waited < _WAITS or all(map(is_fine, earlier)):
         return None
-    is_over = failed[-1] is not earlier[-1]
     is_told = any(exchange.response_headers.get("retry-after") for exchange in earlier)
-    return Mistake(LATE, waited=waited) if is_over and not is_told else None
+    return None if is_told or not is_fine(earlier[-1]) else Mistake(LATE, waited=waited)
 
 
 def is_fine(exchange: Exchange) -> bool:

@@ -298,7 +298,7 @@ def _misfit(outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
         return Mistake("wrong outcome", allowed.source, _symptom(outcome, lost=allowed.kinds <= _LOST), **data)
     data["cause"] = _cause(outcome)
     if kind is None and not _is_of_client(outcome):
-        return Mistake("program error", _optional_field(outcome) or allowed.source, **data)
+        return Mistake("program error", _own_source(outcome) or allowed.source, **data)
     is_unknown_loss = kind is None and may_be_lost
     if _RESULT in allowed.kinds and not is_unknown_loss:
         return Mistake("wrong outcome", allowed.source, **data)
@@ -321,9 +321,12 @@ def _is_of_client(outcome: Outcome) -> bool:
 _PYTHON: Final = frozenset({"builtins", "asyncio", "concurrent"})
 
 
-def _optional_field(outcome: Outcome) -> Source | None:
-    """Return the place that makes a field optional, if the client failed because it is absent."""
+def _own_source(outcome: Outcome) -> Source | None:
+    """Return the rule about a cancellation, or the place that makes a field optional whose absence made a call fail."""
     error = outcome.error
+    # asyncio and concurrent.futures have one each.
+    if type(error).__name__ == "CancelledError":
+        return Source("", "a call is cancelled by its caller only: a timeout raises an error of its own")
     name: object = None
     if isinstance(error, KeyError) and error.args:
         name = error.args[0]
@@ -588,8 +591,7 @@ def _sent(seen: Observation, call: Call, last: Exchange) -> Any:  # noqa: ANN401
         is_known = not call.row.commits and not call.row.shows_many
         return seen.pets.get(call.path_value) if is_known else None
     is_whole = last.status in SUCCESSES and not last.cut_response
-    is_readable = last.fault is None or last.fault.row.readable
-    if not is_whole or not is_readable:
+    if not is_whole or is_lost(last):
         return None
     return json.loads(last.response_body or b"null")
 

@@ -13,7 +13,7 @@ from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
 from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour
-from petstore_mock.interface.table import FIELDS, OPERATIONS
+from petstore_mock.interface.table import ASSIGNED, FIELDS, OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -106,12 +106,11 @@ class Form(NamedTuple):
     keywords: frozenset[str] = frozenset()
 
 
-_ASSIGNED: Final = frozenset(name for name, field in FIELDS.items() if field.is_assigned)
 # Every act, by its kind. A scenario calls no other method of the mock.
 ACTS: Final[Mapping[str, Form]] = {
     "seed": Form(keywords=frozenset(FIELDS)),
     "seed_many": Form(("count",)),
-    "update": Form(("pet",), frozenset(FIELDS) - _ASSIGNED),
+    "update": Form(("pet",), frozenset(FIELDS) - ASSIGNED),
     "remove": Form(("pet",)),
     "close_connections": Form(),
     "cancel_faults": Form(),

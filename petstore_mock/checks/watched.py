@@ -321,7 +321,9 @@ class WatchedClient:
         # The traceback references the outcome, and perhaps a connection.
         error, outcome.error = outcome.error, None
         if error is None:
-            self._results.append(Kept(call, outcome.value, None))
+            # Reading a result for which the client has sent nothing may send a request in the middle of a later call.
+            if seen.exchanges:
+                self._results.append(Kept(call, outcome.value, None))
             return outcome.value
         self._errors = [*self._errors[-_KEPT:], _reference(error)]
         if not self.quiet:

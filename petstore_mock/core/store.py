@@ -29,7 +29,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
 from petstore_mock.interface.kinds import kind_of, quick
 from petstore_mock.interface.strict_json import encode_json
-from petstore_mock.interface.table import ANIMAL, FIELDS, OPERATIONS, in_words
+from petstore_mock.interface.table import ANIMAL, ASSIGNED, FIELDS, OPERATIONS, in_words
 from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ _REQUIRED: Final = frozenset[str](schemas.schema(ANIMAL)["required"])
 _RULES: Final[Schema] = {**schemas.schema(ANIMAL), "required": [], "additionalProperties": False}
 _is_allowed: Final = quick(_RULES)
 _OPTIONAL: Final = FIELDS.keys() - _REQUIRED
-_ASSIGNED: Final = frozenset(name for name, field in FIELDS.items() if field.is_assigned)
-_EXAMPLES: Final = in_words(name for name, field in FIELDS.items() if name in _REQUIRED and not field.is_assigned)
+_EXAMPLES: Final = in_words(name for name in FIELDS if name in _REQUIRED - ASSIGNED)
 _STORE_WEIGHT: Final = 2_000  # bytes of memory
 _ANIMAL_WEIGHT: Final = 250  # bytes of memory besides its text
 _LARGEST_ID: Final = 2**63 - 1
@@ -222,7 +221,7 @@ class Store:
         """Change an animal as another actor would, and return it; None removes a field."""
         self._require(pet_id)
         animal: Pet = loads(self._animals[pet_id])
-        for name in _ASSIGNED & changes.keys():
+        for name in ASSIGNED & changes.keys():
             if changes[name] != animal.get(name):
                 refuse(f"expected the {name} that was assigned on creation (§2); got {name}={shown(changes[name])}")
         set_fields = dict(changes)

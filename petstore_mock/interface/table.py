@@ -382,6 +382,8 @@ _OPERATIONS: Final = (
 )
 
 FIELDS: Final = by_name(_FIELDS)
+# The fields that the service assigns on creation.
+ASSIGNED: Final = frozenset(field.name for field in _FIELDS if field.is_assigned)
 OPERATIONS: Final = by_name(_OPERATIONS)
 # The possible members of bodies: fields of animals, and members of one body that are no such fields.
 MEMBERS: Final = by_name((*chain.from_iterable(operation.members for operation in _OPERATIONS), *_FIELDS))

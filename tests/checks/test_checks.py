@@ -29,6 +29,7 @@ from tests.clients import (
     patience,
     reports_again,
     reports_later,
+    reports_more,
     reports_shown,
     slips,
 )
@@ -106,6 +107,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_living.GetsRemembered, lists),
         (buggy_reading.AskedWhenRead, lists),
         (lives_shown.EmptyAfterClose, stories.is_reused),
+        (reports_more.AskedAtEachRead, lists),
     ],
     "call_ends": [
         (buggy_living.NoTimeout, meets(faults.hang(), "listPets")),
@@ -147,6 +149,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_reading.NothingForMissing, misses),
         (buggy_reading.FoundInTheFirstPage, finds),
         (buggy_living.FailureSwallowed, meets(faults.reset(), "listPets")),
+        (reports_more.TimeoutCancels, meets(faults.delay(0.8), "listPets")),
         (buggy_living.CutBodyAccepted, meets(faults.truncate(0), "listPets")),
     ],
     "no_result_from_broken_response": [
@@ -422,6 +425,21 @@ def test_a_key_sent_to_another_service_is_found() -> None:
         probed = checks.Observation([], call, foreign=list(other.journal), keys=[petstore.api_key])
         checks.key_only_to_its_service(probed)  # another program looks for its own service at this port
         other.reset()
+
+
+def test_the_host_of_the_first_service_in_a_redirected_request_is_found() -> None:
+    with PetStoreMock() as petstore, PetStoreMock() as other:
+        moved = faults.respond(307, headers={"Location": f"{other.url}/pets"})
+        for client in (reports_more.FollowsElsewhere, reports_more.HostStays):
+            petstore.inject(moved, on="listPets", times=1, off_contract=True)
+            watched = watch(by_key(client), petstore, others=[other])
+            if client is reports_more.HostStays:
+                with pytest.raises(AssertionError, match="to another service with the Host of the first one"):
+                    watched.list_pets()
+            else:
+                watched.list_pets()
+            watched.close()
+            other.reset()
 
 
 class AsksFirst(HttpClientPets):

@@ -11,7 +11,16 @@ from hypothesis import settings
 
 from petstore_mock.checks import UnknownErrorError
 from petstore_mock.stateful import ClientBugError, check_client
-from tests.clients import reports_again, reports_kept, reports_later, reports_shown, sharing, slips, surroundings
+from tests.clients import (
+    reports_again,
+    reports_kept,
+    reports_later,
+    reports_more,
+    reports_shown,
+    sharing,
+    slips,
+    surroundings,
+)
 from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
@@ -28,6 +37,7 @@ TWINS: Final[dict[Any, Any]] = {
     **reports_kept.TWINS,
     **reports_later.TWINS,
     **reports_again.TWINS,
+    **reports_more.TWINS,
 }
 NOT_LOOKED_FOR: Final = frozenset(
     {

@@ -15,9 +15,10 @@ import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, checks, faults
 from petstore_mock.stateful import ClientBugError, check_client
-from tests.clients import patience, reports_kept, slips
+from tests.clients import patience, reports_kept, reports_more, slips
+from tests.clients.buggy_reading import AskedWhenRead
 from tests.clients.correct import Answer, HttpClientPets, Json, make_correct
-from tests.clients.shapes import by_key
+from tests.clients.shapes import by_key, maker_of
 from tests.programs import run
 from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
 
@@ -38,6 +39,31 @@ def found(client: type[HttpClientPets], **options: Any) -> ClientBugError:
     bug = bug_of(by_key(client), **{**QUICKLY, **options})
     assert bug is not None
     return bug
+
+
+# One cause, one finding
+
+
+@pytest.mark.seconds
+@pytest.mark.parametrize(
+    ("client", "words"),
+    [
+        (reports_more.TypeTwice, "got Content-Type 'application/json, application/json'"),
+        (AskedWhenRead, "sent no request and returned"),
+        (reports_more.AskedAtEachRead, "sent no request and returned"),
+    ],
+)
+def test_a_cause_that_shows_in_many_ways_is_one_finding(client: type[HttpClientPets], words: str) -> None:
+    bug = found(client, first=False, vary=("media_type",))
+    assert words in bug.sentence
+    assert len(bug.bugs) == 1
+
+
+@pytest.mark.seconds
+def test_a_call_that_its_own_client_cancelled_is_named_so() -> None:
+    bug = bug_of(maker_of(reports_more.TimeoutCancels), **{**QUICKLY, "faults": [faults.delay(0.8)]})
+    assert bug is not None
+    assert "a call is cancelled by its caller only" in bug.sentence
 
 
 # Checks that were off
