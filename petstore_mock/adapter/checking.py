@@ -57,6 +57,11 @@ class _UnendedError(Exception):
     """A process did not end as a program ends. Its text says what the process did instead."""
 
 
+def _unless_dead(rule: Check) -> Check:
+    """Return a check that is silent about calls of a dead process: its end is one bug, which is told once."""
+    return replace(rule, look=lambda seen: None if isinstance(seen.ending.error, EndedError) else rule.look(seen))
+
+
 #: Checks that look into the process of the machine, where a client of an adapter is not.
 NOT_APPLIED: Final = (nothing_runs_on, program_unchanged, event_loop_is_free)
 
@@ -70,8 +75,7 @@ class AdapterOptions(Options):
 
     @property
     def every_check(self) -> Sequence[Check]:
-        applied = [rule for rule in super().every_check if rule not in NOT_APPLIED]
-        return [program_goes_on, *applied]
+        return [program_goes_on, *(_unless_dead(rule) for rule in super().every_check if rule not in NOT_APPLIED)]
 
     @property
     def plays_side_by_side(self) -> bool:
@@ -134,11 +138,8 @@ def replayed(options: AdapterOptions, scenarios: Sequence[Scenario]) -> list[Bug
 
 def _played(run: Run, scenario: Scenario) -> Bug | None:
     plays = _PLAYS if scenario.has_races else 1
-    for _ in range(plays):
-        bug = explain(Example(run, scenario).play())
-        if bug is not None:
-            return bug
-    return None
+    shown = (explain(Example(run, scenario).play()) for _ in range(plays))
+    return next(filter(None, shown), None)
 
 
 def _endings(run: Run, bugs: Iterable[Bug]) -> Iterator[Scenario]:
@@ -153,13 +154,13 @@ def _endings(run: Run, bugs: Iterable[Bug]) -> Iterator[Scenario]:
     yield from directed.quick_faults(blocks, run.options)
 
 
-def _bugs_of_end(options: AdapterOptions, run: Run, played: Iterable[Scenario]) -> list[Bug]:
-    """End the program, and return the bug of a client that keeps its process alive.
+def _bugs_of_end(options: AdapterOptions, run: Run, played: Iterable[Scenario]) -> Iterator[Bug]:
+    """End the program, and yield the bug of a client that keeps its process alive.
 
     A busy computer may delay the end of a process, so one of the played scenarios must show the bug in a new process.
     """
     if options.program.end() is None:
-        return []
+        return
     options.program.require_end()
     for scenario in played:
         example = Example(run, scenario).play()
@@ -169,8 +170,7 @@ def _bugs_of_end(options: AdapterOptions, run: Run, played: Iterable[Scenario]) 
         outcome = Outcome(error=_UnendedError(how))
         finding = program_goes_on.find(Observation([], outcome=outcome, doing="the process"))
         if finding is None or run.ignore & {finding.check, finding.rule}:
-            return []
+            return
         example.found = Found(finding, outcome)
-        bug = explain(example)
-        return [] if bug is None else [bug]
-    return []
+        yield from filter(None, [explain(example)])
+        return

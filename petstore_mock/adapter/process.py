@@ -143,8 +143,7 @@ class AdapterProcess:
                 raise
         half = b"".join(self._half)
         got = f"half a line, {shown_line(half, self.keys)!r}: end it with a line feed" if half else "none"
-        self._break(f"expected a reply to {what} within {seconds:g} s; got {got}, and flush standard output")
-        raise self.over or BrokenAdapterError(what)
+        raise self._break(f"expected a reply to {what} within {seconds:g} s; got {got}, and flush standard output")
 
     def _write(self, message: Message) -> None:
         # A process that ended is noticed by the thread that reads.
@@ -271,12 +270,12 @@ class AdapterProcess:
 
     # The end
 
-    def _break(self, sentence: str) -> None:
-        """End a process that breaks the protocol."""
+    def _break(self, sentence: str) -> Exception:
+        """End a process that breaks the protocol. Return why it is over: it may have ended before."""
         with self._lock:
-            if self.over is None:
-                self.over = BrokenAdapterError(self._with_errors(sentence))
+            over = self.over = self.over or BrokenAdapterError(self._with_errors(sentence))
         self.kill()
+        return over
 
     def _finish(self) -> None:
         """Let all calls fail that still wait, because the process has ended."""
@@ -388,13 +387,11 @@ def _kill_all(pipes: set[str]) -> None:
 
 
 def _is_group(number: int) -> bool:
-    if not _HAS_GROUPS:
-        return False
-    try:
-        os.killpg(number, 0)
-    except OSError:
-        return False
-    return True
+    with contextlib.suppress(OSError):
+        if _HAS_GROUPS:
+            os.killpg(number, 0)
+            return True
+    return False
 
 
 def _shown_code(code: int) -> str:

@@ -156,8 +156,8 @@ class AdapterProgram:
 
         With shared connections, a second client leaves no more of them open than the first one.
         """
-        left = [self._left_open(petstore) for _ in range(2)]
-        if 0 < left[1] <= left[0]:
+        after_first = self._left_open(petstore)
+        if 0 < self._left_open(petstore) <= after_first:
             self.pooled = _MOST_POOLED
 
     def _left_open(self, petstore: PetStoreMock) -> int:

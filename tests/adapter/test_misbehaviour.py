@@ -258,3 +258,17 @@ def test_a_client_that_breaks_its_process_has_a_bug(check: Check, adapter: Adapt
     exit_code, out, error = check(adapter(code), *QUICKLY, "--first")
     assert (exit_code, error) == (1, "")
     assert sentence in out
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_in_a_call_is_one_bug(check: Check, adapter: Adapter) -> None:
+    code = """
+        def call(request, former=call):
+            if request["operation"] == "createPet":
+                os._exit(3)
+            return former(request)
+    """
+    _, out, error = check(adapter(code), *QUICKLY)
+    assert error == ""
+    assert "\nThe client has a bug.\n" in out
+    assert "(rule 'process ended')" in out
