@@ -29,7 +29,7 @@ from tests.verify.services import (
 )
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_CAUSE)
 def test_one_cause_is_one_finding(name: str) -> None:
     clause, change = ONE_CAUSE[name]

@@ -8,7 +8,7 @@ from tests.verify.frameworks import REPORTED, TWINS
 from tests.verify.services import ENOUGH, ask, broken, changed
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTED)
 def test_reported_bug_is_one_finding(name: str) -> None:
     reported = REPORTED[name]
@@ -18,7 +18,7 @@ def test_reported_bug_is_one_finding(name: str) -> None:
     assert verdict.stopped is None
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TWINS)
 def test_correct_service_near_it_breaks_no_clause(name: str) -> None:
     change, before = TWINS[name]

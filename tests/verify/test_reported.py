@@ -31,7 +31,7 @@ from tests.verify.services import (
 )
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTED)
 def test_reported_mistake_is_one_finding(name: str) -> None:
     clause, change, _ = REPORTED[name]
@@ -40,7 +40,7 @@ def test_reported_mistake_is_one_finding(name: str) -> None:
     assert broken(verdict).keys() == {clause}, verdict
 
 
-@pytest.mark.untraced
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TWINS)
 def test_correct_twin_breaks_no_clause(name: str) -> None:
     change, refuses = TWINS[name]

@@ -15,8 +15,11 @@ from petstore_mock.verify.clauses import CLAUSES, PROBES, read_backs
 from petstore_mock.verify.mutants import MUTANTS
 from tests.sentences import HELD, PASSAGES, UNSEEN, sentences
 
+# One mutant of four breaks its clause within a run of the quick tests; the others do so in the checks of CI.
+SAMPLED = [pytest.param(name, marks=pytest.mark.seconds if index % 4 else ()) for index, name in enumerate(MUTANTS)]
 
-@pytest.mark.parametrize("name", MUTANTS)
+
+@pytest.mark.parametrize("name", SAMPLED)
 def test_each_mutant_breaks_only_its_clause(name: str) -> None:
     with PetStoreMock(seed=30, mutant=name) as petstore:
         verdict = verify(petstore.url, api_key=petstore.api_key, allow_create=40, rate=1e6)
