@@ -102,7 +102,7 @@ def _checked_fields(headers: Mapping[str, str], secret_headers: Collection[str])
     """Return the header fields of the user. A value may be a secret, so no message shows it."""
     fields = dict(headers)
     for name, value in fields.items():
-        is_right = is_field(name, value) and name.lower() not in {*OWN_FIELDS, "transfer-encoding", "connection"}
+        is_right = is_field(name, value) and name.lower() not in OWN_FIELDS
         require(is_right, "a valid header field except Connection, Transfer-Encoding and verify's own", header=name)
     unknown = {name.lower() for name in secret_headers} - {name.lower() for name in fields}
     if unknown:

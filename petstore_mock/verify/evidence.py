@@ -78,7 +78,7 @@ class Evidence:
     needs: str = "no response shows it"  # the condition for detecting the choice
     probes: tuple[Probe, ...] = ()
     header: str = ""  # the header field that shows the choice
-    once: str = ""  # one response is enough to detect this alternative, whatever the others show
+    usual: str = ""  # an alternative that counts only if no response shows another one
 
 
 def findings(history: History, keys: tuple[str, ...]) -> dict[str, Finding]:
@@ -104,7 +104,7 @@ def _finding(gap: str, history: History, keys: tuple[str, ...]) -> Finding:
 
 
 def _sighted(row: Evidence, history: History) -> dict[str, list[Seen]]:
-    """Return the exchanges that show each choice; only those that one response decides, if there are any."""
+    """Return the exchanges that show each choice. A single one outweighs the usual choice."""
     sighted: dict[str, list[Seen]] = defaultdict(list)
     for seen in history.answered:
         if row.of_probes and not _is_judged(seen, row.gap, history):
@@ -112,8 +112,8 @@ def _sighted(row: Evidence, history: History) -> dict[str, list[Seen]]:
         choice = row.read(seen, history)
         if choice is not None:
             sighted[choice].append(seen)
-    if row.once in sighted:
-        return {row.once: sighted[row.once]}
+    if len(sighted) > 1:
+        sighted.pop(row.usual, None)
     return sighted
 
 
@@ -511,13 +511,9 @@ def _rate(seen: Seen, history: History) -> Choice:
         if wait.isdecimal():
             return "retry_after_seconds"
         return "retry_after_date" if wait else ""
-    if history.once(_is_limited) or len(history.exchanges) < _ENOUGH_REQUESTS:
+    if len(history.exchanges) < _ENOUGH_REQUESTS:
         return None
     return "none"
-
-
-def _is_limited(history: History) -> bool:
-    return any(seen.status == 429 for seen in history.exchanges)
 
 
 # The rows
@@ -564,11 +560,11 @@ _ROWS: Final = (
         gap="page_fill",
         read=_fill,
         needs="needs at least as many animals as the limit of a list",
-        once="short",
+        usual="full",
     ),
     Evidence(gap="id_assignment", read=_assignment, needs=f"needs {_ENOUGH_IDS} created animals (--allow-create)"),
     Evidence(gap="error_codes", read=_codes),
-    Evidence(gap="extra_response_fields", read=_extra_fields, once="present"),
+    Evidence(gap="extra_response_fields", read=_extra_fields, usual="none"),
     Evidence(
         gap="after_removal",
         read=_removal,
@@ -576,9 +572,9 @@ _ROWS: Final = (
     ),
     Evidence(gap="paging_headers", read=_paging, header="Link"),
     Evidence(gap="location_header", read=_location, needs=_CREATED, header="Location"),
-    Evidence(gap="deprecation_headers", read=_deprecation, header="Deprecation", once="present"),
+    Evidence(gap="deprecation_headers", read=_deprecation, header="Deprecation", usual="absent"),
     Evidence(gap="content_type", read=_content_type, header="Content-Type"),
-    Evidence(gap="rate_limit", read=_rate, header="Retry-After"),
+    Evidence(gap="rate_limit", read=_rate, header="Retry-After", usual="none"),
     Evidence(
         gap="visibility",
         read=_visible,

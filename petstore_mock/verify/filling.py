@@ -63,7 +63,6 @@ class Filling:
         self.made: dict[int, int] = {}
         # Values of listed animals, by field.
         self._values: dict[str, list[Json]] = defaultdict(list)
-        self._was_listed = False
         # The first animal of a list without filters.
         self._first: Pet = {}
         # The date and a number of the run, so that an owner can find and remove the animals.
@@ -85,11 +84,12 @@ class Filling:
                 self._used_label = seen.label
         elif seen.operation.shows_many:
             self._add_listed(seen)
-        elif not self._was_listed:
+        # No list showed an animal yet.
+        elif not self._odd:
             self._known = last["id"]
 
     def _add_listed(self, seen: Seen) -> None:
-        pets, self._was_listed = seen.pets, True
+        pets = seen.pets
         if not seen.filters:
             self._first = pets[0]
         others = [pet["id"] for pet in pets if pet["id"] not in self.made]
@@ -99,10 +99,8 @@ class Filling:
                 known = self._values[name]
                 if len(known) < _MOST_VALUES and value not in known:
                     known.append(value)
-        by_id: dict[int, Pet] = {}
-        for pet in sorted([*self._odd, *pets], key=oddness, reverse=True):
-            by_id.setdefault(pet["id"], pet)
-        self._odd = [*by_id.values()][:_ODD]
+        by_id = {pet["id"]: pet for pet in [*self._odd, *pets]}
+        self._odd = sorted(by_id.values(), key=oddness, reverse=True)[:_ODD]
 
     def fill(self, probe: Probe, number: int) -> Probe:
         """Return a probe with values for its placeholders. ``number`` makes its label unique.
@@ -149,13 +147,10 @@ class Filling:
         return str(self._id(kind))
 
     def _id(self, word: str) -> int:
-        if word == "known":
-            return self._known
-        if word == "absent":
-            return self._absent
-        if word == "beyond":
-            # In 32 bits, it is the id of the known animal.
-            return self._known + 2**32
+        # In 32 bits, the one beyond is the id of the known animal.
+        ids = {"known": self._known, "absent": self._absent, "beyond": self._known + 2**32}
+        if word in ids:
+            return ids[word]
         if word == "made":
             if not self.made:
                 raise SkippedError

@@ -93,7 +93,7 @@ class _Judge:
         self._exchanges = run.checked if history.exchanges else []
         for seen in self._exchanges:
             for clause, result in checks(seen, history):
-                self._checked[clause].append((result, seen))
+                self._checked[clause].append((result, result.shown_by or seen))
 
     def results(self) -> Iterator[ClauseResult]:
         for clause in CLAUSES:

@@ -58,6 +58,7 @@ class Result(NamedTuple):
     holds: bool
     expected: str = ""  # the expected response; never empty for a breach
     cause: str = ""
+    shown_by: Seen | None = None  # another exchange, if it shows the breach
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +106,17 @@ class Clause:
         """Add probes."""
         self.probes += [replace(probe, shows=self.id) for probe in probes]
 
-    def mutant(self, name: str, words: str, apply: Change, statuses: tuple[int, ...] = SUCCESSES) -> None:
+    def mutant(
+        self,
+        name: str,
+        words: str,
+        apply: Change,
+        statuses: tuple[int, ...] = SUCCESSES,
+        of: Sequence[Operation] = (),
+    ) -> None:
         """Add a mutant of all operations at once. Name and words are templates."""
+        names = tuple(operation.name for operation in (of or self.own))
         name, words = name.format_map(self.names), words.format_map(self.names)
-        names = tuple(operation.name for operation in self.own)
         self.mutants.append(Mutant(name, words, names, apply, statuses, self.id))
 
     def mistake(
@@ -117,13 +125,11 @@ class Clause:
         does: str,
         apply: Change,
         statuses: tuple[int, ...] = SUCCESSES,
-        of: Sequence[Operation] | None = None,
+        of: Sequence[Operation] = (),
     ) -> None:
         """Add a mutant of each operation. The operation is the start of its name and of its words."""
-        end, does = end.format_map(self.names), does.format_map(self.names)
-        for operation in self.own if of is None else of:
-            name, words = f"{prefix(operation)}-{end}", f"{operation.name} {does}"
-            self.mutants.append(Mutant(name, words, (operation.name,), apply, statuses, self.id))
+        for operation in of or self.own:
+            self.mutant(f"{prefix(operation)}-{end}", f"{operation.name} {does}", apply, statuses, [operation])
 
 
 class About:

@@ -505,10 +505,16 @@ class History:
         if is_done and not seen.probe.expected.status:
             self.changed.append(seen)
 
-    @property
-    def has_listed(self) -> bool:
-        """Whether a list showed an animal."""
-        return any(seen.pets for seen in self.lists)
+    @cached_property
+    def ignores_queries(self) -> bool:
+        """Whether a list breaks both its limit and its filter: the service, or a cache, ignores the query."""
+        for seen in self.lists:
+            is_selected = all(matches(pet, seen.filters) for pet in seen.pets)
+            if is_selected:
+                continue
+            if seen.count > (seen.limit or seen.count):
+                return True
+        return False
 
     def of(self, operation: Operation) -> list[Seen]:
         """Return the exchanges of an operation."""

@@ -28,7 +28,15 @@ _PLAIN_FIELDS: Final = {
     "Accept-Encoding": "identity",
 }
 OWN_FIELDS: Final = frozenset(
-    {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
+    {
+        "host",
+        "authorization",
+        "content-type",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        *map(str.lower, _PLAIN_FIELDS),
+    }
 )
 _CERTIFICATE_OPTIONS: Final = "pass --cert, and --cert-key if the key is in another file"
 _HIDDEN: Final = "***"

@@ -120,20 +120,15 @@ class Verdict:
         if self.stopped:
             lines.append(f"# The run ended early: {self.stopped}")
         lines += ["", *(f'{name} = "{choice}"  # {self.gaps[name].evidence}' for name, choice in self.choices.items())]
-        unlike: list[str] = []
-        unknown = ["", "# These gaps were not learned and keep their default:"]
+        of_kind: dict[str, list[str]] = defaultdict(list)
         for finding in self.gaps.values():
-            line = f"# {finding.gap}: {finding.evidence}"
-            if finding.kind == "neither":
-                unlike.append(line)
-            elif finding.kind == "contradictory":
-                unknown.append(f"# {finding.gap}: inconsistent: {finding.evidence}")
-            elif finding.kind == "not_observable":
-                unknown.append(line)
-        unlike += [f"# clause {clause.id}: {clause.words}" for clause in self.broken]
+            how = {"contradictory": "inconsistent: "}.get(finding.kind, "")
+            of_kind[finding.kind].append(f"# {finding.gap}: {how}{finding.evidence}")
+        unlike = [*of_kind["neither"], *(f"# clause {clause.id}: {clause.words}" for clause in self.broken)]
         if unlike:
             lines += ["", f"# {_CAN_NOT_PLAY}", *unlike]
-        return "\n".join([*lines, *unknown]) + "\n"
+        lines += ["", "# These gaps were not learned and keep their default:"]
+        return "\n".join([*lines, *of_kind["contradictory"], *of_kind["not_observable"]]) + "\n"
 
 
 _CAN_NOT_PLAY: Final = (

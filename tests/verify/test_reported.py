@@ -294,6 +294,51 @@ def test_lists_from_an_old_cache_name_it() -> None:
     assert "(Age: 9000: a cache may be the cause)" in broken(verdict)["4.2-listed"]
 
 
+@pytest.mark.untraced
+@pytest.mark.parametrize("is_cleared", [False, True])
+def test_cache_that_ignores_the_query_is_one_finding(is_cleared: bool) -> None:
+    """A cache may be set to leave the query out of its keys."""
+    kept: dict[str, object] = {}
+
+    def repeat_the_first(turn: Turn) -> None:
+        if turn.name == "create" and turn.status == 201 and is_cleared:
+            kept.clear()
+        if turn.name == "list" and turn.status == 200:
+            turn.document = kept.setdefault("list", turn.document)
+
+    with changed(repeat_the_first) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"4.1-limit-counts"}, verdict
+    assert "a cache in front of it, ignores the query" in broken(verdict)["4.1-limit-counts"]
+
+
+def test_ignored_limit_is_no_ignored_query() -> None:
+    def ignore_limit(turn: Turn) -> None:
+        if turn.query:
+            query = re.sub(r"limit=\d+", "limit=100", turn.query)
+            turn.environ["REQUEST_URI"] = f"{turn.environ['PATH_INFO']}?{query}"
+
+    with changed(nothing, refuses=ignore_limit) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"4.1-limit-counts"}, verdict
+    assert "ignores the query" not in broken(verdict)["4.1-limit-counts"]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("names", [{"list", "get"}, {"list"}])
+def test_reads_that_clamp_a_number_are_blamed_and_not_the_create(names: set[str]) -> None:
+    def clamp(turn: Turn) -> None:
+        if turn.name in names:
+            in_pets("categoryId", lambda number: max(-(2**31), min(number, 2**31 - 1)))(turn)
+
+    with changed(clamp) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    (found,) = verdict.broken
+    assert found.id == "4.2-same-animal"
+    assert re.match(r"GET /pets[^:]*: expected categoryId to be 9007199254740993 ", found.detail), found
+    assert "POST" not in found.curl
+
+
 def test_refused_used_name_is_noted_and_breaks_no_clause() -> None:
     change, refuses = TWINS["a used name is refused"]
     with changed(change, refuses=refuses) as (petstore, url):

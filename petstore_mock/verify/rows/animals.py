@@ -131,7 +131,7 @@ def _was_there(seen: Seen, history: History) -> bool:
     """Whether the list or the animal of the request surely existed, although the response says that it did not."""
     pet_id = seen.is_about
     if pet_id is None:
-        return seen.operation.shows_many and history.has_listed
+        return seen.operation.shows_many and bool(history.listed)
     # The lost response of the first request may have removed the animal.
     if seen.operation.commits:
         return history.was_last_there(pet_id, seen.number) and not seen.is_repeat

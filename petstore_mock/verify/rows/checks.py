@@ -88,7 +88,7 @@ def _has_other_reason(seen: Seen, history: History) -> bool:
     if seen.status in seen.probe.expected.others:
         return True
     # If no list is found at the base address, only the clause 1-base-address is broken.
-    if seen.operation.shows_many and seen.status in ELSEWHERE and not history.has_listed:
+    if seen.operation.shows_many and seen.status in ELSEWHERE and not history.listed:
         return True
     if not seen.is_refusal:
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import partial
 from json import dumps
 from typing import TYPE_CHECKING, Final
@@ -169,13 +168,12 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
 
 def _twins(operation: Operation, seen: Seen, history: History) -> list[int]:
     """Return the animals of a list that have the label of one create, if the label was made for it."""
-    by_label: dict[str, list[int]] = defaultdict(list)
-    for pet in filter(is_pet, seen.pets):
-        by_label[str(pet.get(LABEL))].append(pet["id"])
+    pets = [*filter(is_pet, seen.pets)]
     sent = [one.label for one in history.exchanges]
     for create in history.of(operation):
         # An earlier run may have used the label.
-        new = [pet_id for pet_id in by_label[create.label] if not history.is_known(pet_id, create.number)]
+        alike = [pet["id"] for pet in pets if pet.get(LABEL) == create.label]
+        new = [pet_id for pet_id in alike if not history.is_known(pet_id, create.number)]
         is_own = "{label}" in create.template.body
         if is_own and len(new) > sent.count(create.label):
             return new

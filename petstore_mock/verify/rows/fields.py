@@ -38,19 +38,19 @@ from petstore_mock.verify.rows.checks import (
     unusual_clause,
 )
 from petstore_mock.verify.rows.messages import field_words, of_member, other_type
-from petstore_mock.verify.seen import is_pet, is_same_value, known_part
+from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, known_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from petstore_mock.common.values import Json
+    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.kinds import Delicate
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Seen
 
-    Pet = Mapping[str, Json]
+    Pet = JsonObject
 
 # The fields that a client sends.
 _SENT: Final = tuple(name for name in properties(ANIMAL) if not FIELDS[name].is_assigned)
@@ -205,7 +205,14 @@ def _has_sent(name: str, seen: Seen, history: History, *, is_beyond: bool) -> Re
 
 
 def _same_as_sent(
-    name: str, pet: Pet, value: object, history: History, *, context: str = "", cause: str = ""
+    name: str,
+    pet: Pet,
+    value: object,
+    history: History,
+    *,
+    context: str = "",
+    cause: str = "",
+    shown_by: Seen | None = None,
 ) -> Results:
     """Compare a field with the value that it should have. The report says in which way a service changed a text."""
     came = pet.get(name)
@@ -215,7 +222,7 @@ def _same_as_sent(
         cause = "1-json-body"
     if is_other and isinstance(value, str):
         cause = other_type(ANIMAL, name, came)
-    yield Result(is_same_value(name, came, value), words, cause or f"{name} differs")
+    yield Result(is_same_value(name, came, value), words, cause or f"{name} differs", shown_by)
 
 
 def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
@@ -361,9 +368,13 @@ def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet 
 
 
 def _compared(pet: Pet, other: Pet, seen: Seen, history: History) -> Results:
+    if seen.sets and has_sent(pet, seen):
+        # The response shows what its request sent, so a later one is wrong.
+        pet, other = other, pet
+        seen = next(one for one in history.exchanges[seen.number :] if one.pet(pet["id"]) == pet)
     context = f" for the id {pet['id']}, as in other responses{cache_of(seen)}"
     for name in properties(ANIMAL):
-        yield from _same_as_sent(name, pet, other.get(name), history, context=context)
+        yield from _same_as_sent(name, pet, other.get(name), history, context=context, shown_by=seen)
 
 
 # How services change texts: in the words of a report, with a function that makes the two texts equal

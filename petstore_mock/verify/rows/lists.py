@@ -106,7 +106,10 @@ def _is_at_most(limit: Parameter, seen: Seen, history: History, *, is_given: boo
         return
     # A store with fewer animals can't show the limit.
     if seen.count >= most or len(history.standing(seen)) > most:
-        yield Result(seen.count <= most, f"a list of at most {most}, not {seen.count}", "a list is too long")
+        words = f"a list of at most {most}, not {seen.count}"
+        if history.ignores_queries:
+            words += ", because the service, or a cache in front of it, ignores the query"
+        yield Result(seen.count <= most, words, "a list is too long")
 
 
 def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
@@ -207,6 +210,8 @@ def _selects(parameter: Parameter, seen: Seen, history: History) -> Results:
 
 def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
     """Return the cause of animals that a filter should not have selected."""
+    if history.ignores_queries:
+        return "a list is too long"
     field = wanted.parameter.filters_by
     # A list that leaves out the field is wrong without a filter, too.
     if all(field not in pet for pet in seen.pets):

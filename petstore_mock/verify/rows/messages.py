@@ -160,7 +160,7 @@ def _has_media_type(seen: Seen, history: History) -> Results:
 
 def _is_at_base_address(seen: Seen, history: History) -> Results:
     # If another list is there, the row about successes is broken.
-    is_elsewhere = seen.probe.has_key and seen.status in ELSEWHERE and not history.has_listed
+    is_elsewhere = seen.probe.has_key and seen.status in ELSEWHERE and not history.listed
     if seen.is_success or is_elsewhere:
         yield Result(seen.is_success, "a list at this base address")
 
