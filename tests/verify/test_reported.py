@@ -339,6 +339,19 @@ def test_reads_that_clamp_a_number_are_blamed_and_not_the_create(names: set[str]
     assert "POST" not in found.curl
 
 
+def test_values_that_a_service_refuses_in_lists_and_creates_are_one_finding() -> None:
+    """In a Turkish locale, Java's "available".toUpperCase() has a dotted capital, so that no enum has the name."""
+
+    def refuse(turn: Turn) -> int | None:
+        status = turn.query.rpartition("status=")[2] if turn.name == "list" else (turn.sent or {}).get("status")
+        is_read = turn.name in {"list", "create"} and "HTTP_AUTHORIZATION" in turn.environ
+        return 400 if is_read and status in {"available", "pending"} else None
+
+    with changed(nothing, refuses=refuse) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"2-status-available"}, verdict
+
+
 def test_refused_used_name_is_noted_and_breaks_no_clause() -> None:
     change, refuses = TWINS["a used name is refused"]
     with changed(change, refuses=refuses) as (petstore, url):

@@ -185,7 +185,8 @@ def _accepts(wanted: Choice, seen: Seen, history: History) -> Results:
         reasons = _reasons(seen, history)
         # Another choice of this request may be the reason.
         if not reasons or wanted in reasons:
-            cause = ", ".join(sorted(f"{name} {value}" for name, value in reasons))
+            # A service that refuses several values of a member, or of a filter with its name, is one finding.
+            cause = ", ".join(sorted({name for name, _ in reasons}))
             yield Result(holds=False, expected="the value to be accepted", cause=cause)
 
 

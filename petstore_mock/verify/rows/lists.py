@@ -88,7 +88,7 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
 def is_accepted(seen: Seen, history: History) -> Results:
     """Check that the service accepts a value of a parameter."""
     if seen.is_success or (is_refused_value(seen) and _accepts_each(seen, history)):
-        yield Result(seen.is_success, "the value to be accepted")
+        yield Result(seen.is_success, "the value to be accepted", ", ".join(seen.chosen))
 
 
 def is_refused_value(seen: Seen) -> bool:
