@@ -70,7 +70,8 @@ class AdapterOptions(Options):
     """The options of a run over an adapter."""
 
     def __init__(self, program: AdapterProgram, *, seed: int = 0, **options: Any) -> None:  # of Options
-        self.program, self._seed = program, seed
+        self.program = program
+        self._seed = seed
         super().__init__(program.make_client, classify=classify, environment=_ENVIRONMENTS, **options)
 
     @property

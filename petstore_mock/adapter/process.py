@@ -88,7 +88,8 @@ class AdapterProcess:
         self._half: list[bytes] = []  # of a line
         self._errors = ""  # the end of standard error
         self._unread: list[str] = []  # the texts of standard error since the last look
-        self._lock, self._writing = Lock(), Lock()
+        self._lock = Lock()
+        self._writing = Lock()
         self._greeted: Future[Hello] = Future()
         self._waiting: dict[int, Future[Any]] = {}
         self._is_ending = False

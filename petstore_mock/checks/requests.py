@@ -34,7 +34,7 @@ _EARLY: Final = 0.05  # seconds by which clocks and schedulers differ
 
 _LATEST: Final = 20  # earlier requests with which a check compares
 _WAITS: Final = 0.3  # seconds before the first request of a call
-_HOST: Final = "the Host field has the service's host and port"
+_HOST: Final = Source("RFC 9110 §7.2", "the Host field has the service's host and port")
 # Header fields that may differ between two calls. requests_are_valid judges the key.
 _OF_CONNECTIONS: Final = frozenset(
     {"authorization", "connection", "cookie", "if-none-match", "if-modified-since", "keep-alive"}
@@ -107,8 +107,7 @@ def key_only_to_its_service(seen: Observation) -> Mistake | None:
         # Without a key, a request that has this Host and went to the same service would count as one of the call.
         is_misnamed = bool(seen.url) and exchange.url.startswith(seen.url)
         if is_misnamed and not exchange.request.credentials:
-            source = Source("RFC 9110 §7.2", _HOST)
-            return Mistake("Host of the first service", source, request=exchange.request_line)
+            return Mistake("Host of the first service", _HOST, request=exchange.request_line)
     return None
 
 
@@ -151,7 +150,7 @@ def _wrong_host(exchange: Exchange, url: str) -> Mistake | None:
     end = "" if port in {None, 80} else f":{port}"
     for host in exchange.request.values("host"):
         if not host.endswith(end):
-            return Mistake("invalid Host", Source("RFC 9110 §7.2", _HOST), host=host)
+            return Mistake("invalid Host", _HOST, host=host)
     return None
 
 

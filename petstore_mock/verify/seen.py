@@ -508,13 +508,8 @@ class History:
     @cached_property
     def ignores_queries(self) -> bool:
         """Whether a list breaks both its limit and its filter: the service, or a cache, ignores the query."""
-        for seen in self.lists:
-            is_selected = all(matches(pet, seen.filters) for pet in seen.pets)
-            if is_selected:
-                continue
-            if seen.count > (seen.limit or seen.count):
-                return True
-        return False
+        too_long = [seen for seen in self.lists if seen.count > (seen.limit or seen.count)]
+        return any(not matches(pet, seen.filters) for seen in too_long for pet in seen.pets)
 
     def of(self, operation: Operation) -> list[Seen]:
         """Return the exchanges of an operation."""

@@ -122,8 +122,10 @@ class Verdict:
         lines += ["", *(f'{name} = "{choice}"  # {self.gaps[name].evidence}' for name, choice in self.choices.items())]
         of_kind: dict[str, list[str]] = defaultdict(list)
         for finding in self.gaps.values():
-            how = {"contradictory": "inconsistent: "}.get(finding.kind, "")
-            of_kind[finding.kind].append(f"# {finding.gap}: {how}{finding.evidence}")
+            evidence = finding.evidence
+            if finding.kind == "contradictory":
+                evidence = f"inconsistent: {evidence}"
+            of_kind[finding.kind].append(f"# {finding.gap}: {evidence}")
         unlike = [*of_kind["neither"], *(f"# clause {clause.id}: {clause.words}" for clause in self.broken)]
         if unlike:
             lines += ["", f"# {_CAN_NOT_PLAY}", *unlike]

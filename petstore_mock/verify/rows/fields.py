@@ -371,7 +371,7 @@ def _compared(pet: Pet, other: Pet, seen: Seen, history: History) -> Results:
     if seen.sets and has_sent(pet, seen):
         # The response shows what its request sent, so a later one is wrong.
         pet, other = other, pet
-        seen = next(one for one in history.exchanges[seen.number :] if one.pet(pet["id"]) == pet)
+        seen = next((one for one in history.exchanges[seen.number :] if one.pet(pet["id"]) == pet), seen)
     context = f" for the id {pet['id']}, as in other responses{cache_of(seen)}"
     for name in properties(ANIMAL):
         yield from _same_as_sent(name, pet, other.get(name), history, context=context, shown_by=seen)
