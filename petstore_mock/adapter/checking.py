@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from petstore_mock.adapter.program import AdapterProgram
+    from petstore_mock.checks.check import Said
     from petstore_mock.stateful.run import CheckReport
 
 #: The environments that a process inherits by its variables. A locale belongs to the process that sets it.
@@ -59,7 +60,11 @@ class _UnendedError(Exception):
 
 def _unless_dead(rule: Check) -> Check:
     """Return a check that is silent about calls of a dead process: its end is one bug, which is told once."""
-    return replace(rule, look=lambda seen: None if isinstance(seen.ending.error, EndedError) else rule.look(seen))
+
+    def look(seen: Observation) -> Said:
+        return None if isinstance(seen.ending.error, EndedError) else rule.look(seen)
+
+    return replace(rule, look=look)
 
 
 #: Checks that look into the process of the machine, where a client of an adapter is not.

@@ -61,7 +61,7 @@ class AdapterProgram:
         self.timeout = patience * _PART
         self.pooled = 0  # connections that stay open for all clients of a process
         self._longest_end = ENDS
-        self._ends: list[str] = []  # what processes did instead of ending with 0, in words
+        self._last_end: str | None = None  # what the last process that did not end with 0 did, in words
         self._lock = RLock()
         self._usual = _variables()
         self._main: AdapterProcess | None = None
@@ -113,9 +113,7 @@ class AdapterProgram:
                 process.kill()
 
     def _end(self, process: AdapterProcess) -> None:
-        how = process.end(self._longest_end)
-        if how is not None:
-            self._ends.append(how)
+        self._last_end = process.end(self._longest_end) or self._last_end
 
     def renew(self) -> None:
         """End the process, so that the next client begins without the state that earlier clients left."""
@@ -133,8 +131,8 @@ class AdapterProgram:
                 raise process.over
             if process.over is None and not process.is_retired:
                 self._end(process)
-        ends, self._ends = self._ends, []
-        return ends[0] if ends else None
+        how, self._last_end = self._last_end, None
+        return how
 
     def require_end(self) -> None:
         """Refuse an adapter whose process does not end although it never had a client.

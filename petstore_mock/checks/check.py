@@ -278,7 +278,8 @@ class Finding:
         return (self.check, self.rule, str(self.data.get("cause", "")))
 
 
-Look = Callable[[Observation], "str | Broken | Mistake | None"]
+Said: TypeAlias = "str | Broken | Mistake | None"
+Look = Callable[[Observation], Said]
 
 
 @dataclass(frozen=True)
