@@ -86,6 +86,11 @@ def seconds(worlds: Worlds, method: str, target: str, body: bytes, *pairs: tuple
     return least
 
 
+def is_within(bound: float, worlds: Worlds, method: str, target: str, body: bytes, *pairs: tuple[bytes, bytes]) -> bool:
+    """Whether a request takes less than a bound. A computer may be busy for all requests of one measurement."""
+    return any(seconds(worlds, method, target, body, *pairs) < bound for _ in range(5))
+
+
 @pytest.fixture(scope="module")
 def worlds() -> Worlds:
     return Worlds(World(Host(), {"api_key": KEY, "seed": 20}))
@@ -100,17 +105,17 @@ def plain(worlds: Worlds) -> float:
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_takes_a_bounded_time(name: str, worlds: Worlds, plain: float) -> None:
-    assert seconds(worlds, "GET", TARGETS[name], b"") < OF_TARGET * plain
+    assert is_within(OF_TARGET * plain, worlds, "GET", TARGETS[name], b"")
 
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", [*NAMES, *VALUES])
 def test_a_body_takes_a_bounded_time(name: str, worlds: Worlds, plain: float) -> None:
     most = OF_NAMES if name in NAMES else OF_VALUES
-    assert seconds(worlds, "POST", "/v1/pets", {**NAMES, **VALUES}[name]) < most * plain
+    assert is_within(most * plain, worlds, "POST", "/v1/pets", {**NAMES, **VALUES}[name])
 
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", HEADERS)
 def test_header_fields_take_a_bounded_time(name: str, worlds: Worlds, plain: float) -> None:
-    assert seconds(worlds, "POST", "/v1/pets", b"{}", *HEADERS[name]) < OF_TARGET * plain
+    assert is_within(OF_TARGET * plain, worlds, "POST", "/v1/pets", b"{}", *HEADERS[name])
