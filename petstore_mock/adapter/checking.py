@@ -59,7 +59,7 @@ class _UnendedError(Exception):
 
 
 def _unless_dead(rule: Check) -> Check:
-    """Return a check that is silent about calls of a dead process: its end is one bug, which is told once."""
+    """Return a check that ignores calls of a dead process. Only :data:`program_goes_on` reports its end."""
 
     def look(seen: Observation) -> Said:
         return None if isinstance(seen.ending.error, EndedError) else rule.look(seen)

@@ -130,11 +130,14 @@ class LengthStays(HttpClientPets):
     def own(self) -> dict[str, str]:
         return self.fields
 
-    def send(self, method: str, path: str, body: bytes | None) -> Answer:
-        fields = self.own()
+    def fit(self, fields: dict[str, str], body: bytes | None) -> None:
         if body is not None:
             fields["Content-Type"] = "application/json"
             fields.setdefault("Content-Length", str(len(body)))
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        fields = self.own()
+        self.fit(fields, body)
         connection = self.connect()
         try:
             connection.request(method, self.base + path, body=body, headers=fields)
@@ -151,27 +154,16 @@ class LengthOfEach(LengthStays):
         return dict(self.fields)
 
 
-class TypeTakenAway(HttpClientPets):
+class TypeTakenAway(LengthStays):
     """Takes Content-Type out of its settings for a request without a body (JigsawStack/jigsawstack-python#83)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
-        self.fields = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self.fields["Content-Type"] = "application/json"
 
-    def own(self) -> dict[str, str]:
-        return self.fields
-
-    def send(self, method: str, path: str, body: bytes | None) -> Answer:
-        fields = self.own()
+    def fit(self, fields: dict[str, str], body: bytes | None) -> None:
         if body is None:
             fields.pop("Content-Type", None)
-        connection = self.connect()
-        try:
-            connection.request(method, self.base + path, body=body, headers=fields)
-            return self.receive(connection.getresponse())
-        except BaseException:
-            self.close()
-            raise
 
 
 class TypeLeftOut(TypeTakenAway):

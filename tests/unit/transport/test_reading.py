@@ -105,9 +105,13 @@ HOSTILE: Final = {
 @pytest.mark.untraced
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
 def test_sixty_kilobytes_cost_about_as_much_as_many_requests(data: bytes) -> None:
-    """1,500 requests have the same size. No single request costs more than twice what they cost together."""
+    """1,500 requests have the same size. No single request costs more than they do together.
+
+    A computer may be busy for a whole measurement, so one that fails is repeated.
+    """
     request = HEAD + b"\r\n"
-    assert seconds(lambda: read(data)) < 2 * seconds(lambda: read(request * (60_000 // len(request))))
+    many = request * (60_000 // len(request))
+    assert any(seconds(lambda: read(data)) < seconds(lambda: read(many)) for _ in range(5))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 65536])
