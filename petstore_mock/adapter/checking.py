@@ -144,8 +144,8 @@ def replayed(options: AdapterOptions, scenarios: Sequence[Scenario]) -> list[Bug
 
 def _played(run: Run, scenario: Scenario) -> Bug | None:
     plays = _PLAYS if scenario.has_races else 1
-    shown = (explain(Example(run, scenario).play()) for _ in range(plays))
-    return next(filter(None, shown), None)
+    played = (Example(run, scenario).play() for _ in range(plays))
+    return next(filter(None, map(explain, played)), None)
 
 
 def _endings(run: Run, bugs: Iterable[Bug]) -> Iterator[Scenario]:

@@ -205,9 +205,9 @@ class Observation:
     def done(self) -> tuple[Call, Outcome] | None:
         """The call and its outcome. None if one of them is not known, or if the call did not end."""
         call, outcome = self.call, self.outcome
-        if call is None or outcome is None:
+        if call is None or outcome is None or outcome.ended is not None:
             return None
-        return (call, outcome) if outcome.ended is None else None
+        return call, outcome
 
     @property
     def ending(self) -> Outcome:

@@ -139,7 +139,9 @@ def _of_exact_key() -> Clause:
 
 
 def _sent_key(turn: Turn) -> str:
-    return "".join(turn.sent_keys[:1]).partition(" ")[2]
+    if turn.sent_keys:
+        return turn.sent_keys[0].partition(" ")[2]
+    return ""
 
 
 def _differs_in_case(turn: Turn) -> bool:
