@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Self, cast
 
 from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
-from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError, row_of_method
+from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError
 from petstore_mock.checks import Call, Outcome
 from petstore_mock.checks.adapting import ElsewhereClient
 from petstore_mock.checks.watch import settled
@@ -24,7 +24,7 @@ from petstore_mock.common.real import RLock, monotonic, sleep
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults import delay
 from petstore_mock.interface.schemas import required_arguments
-from petstore_mock.interface.table import OPERATIONS, Operation
+from petstore_mock.interface.table import BY_METHOD, OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -204,7 +204,7 @@ class _Client(ElsewhereClient):
             raise
 
     def __getattr__(self, name: str) -> object:  # a method of the interface
-        row = row_of_method(name)
+        row = BY_METHOD.get(name)
         if row is None or row.name not in self._process.hello.operations:
             raise AttributeError(name)
         return partial(self._call, row)

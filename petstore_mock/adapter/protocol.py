@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from petstore_mock.common.values import Json
-    from petstore_mock.interface.table import Operation
 
 Message: TypeAlias = "Mapping[str, Json]"
 VERSION: Final = 1
@@ -67,14 +66,6 @@ class Hello:
     concurrent: bool
     cancel: bool  # whether calls can be cancelled
     name: str
-
-
-def row_of_method(name: str) -> Operation | None:
-    """Return the operation that a client's method calls, or None."""
-    for row in OPERATIONS.values():
-        if row.client_method == name:
-            return row
-    return None
 
 
 def classify(error: BaseException) -> Kind:

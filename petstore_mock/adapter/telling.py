@@ -7,13 +7,14 @@ import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock import __version__
-from petstore_mock.adapter.protocol import row_of_method
 from petstore_mock.checks import Call
 from petstore_mock.checks.scenario import Scenario
-from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import refuse
+from petstore_mock.common.values import read_file
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import Fault
+from petstore_mock.interface.table import BY_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +70,7 @@ def _json(value: Json) -> str:
 
 def _as_data(line: Line) -> JsonObject:
     """Return a step as a JSON value."""
-    row = row_of_method(line.method)
+    row = BY_METHOD.get(line.method)
     calls = [value for value in line.positional if isinstance(value, Call)]
     if row is not None:
         calls = [Call.of(row, line.positional, line.keywords)]
@@ -136,32 +137,19 @@ def recorded(options: JsonObject, bugs: Sequence[Bug]) -> str:
 
 def read(path: Path) -> Recorded:
     """Return the content of a scenario file; refuse a file of another version, and one that was edited."""
-    document = _document(path)
+    document: Json = read_file(path, "path", json.loads, "a scenario file with JSON")
+    if not is_object(document):
+        refuse(f"expected a scenario file with a JSON object; got {path}: {_AGAIN}")
     version = document.get("petstore-mock-scenarios")
     if version != _FORMAT:
         refuse(f"expected a scenario file of version {_FORMAT}; got version {version!r}: {_AGAIN}")
-    content = {name: document.get(name) for name in ("options", "bugs")}
+    content: Json = {name: document.get(name) for name in ("options", "bugs")}
     if document.get("digest") != _digest(content):
         refuse(f"expected {path} as check wrote it; got a file that was edited: {_AGAIN}")
-    options, bugs = content["options"], content["bugs"]
-    if not is_object(options) or not is_array(bugs):
-        refuse(f"expected options and bugs in {path}; got neither: {_AGAIN}")
     try:
-        return Recorded(options, [Scenario.from_data(bug["scenario"]) for bug in bugs])
+        return Recorded(content["options"], [Scenario.from_data(bug["scenario"]) for bug in content["bugs"]])
     except (PetStoreMockError, KeyError, TypeError) as error:
         refuse(f"expected scenarios that this version can play; got {error}: {_AGAIN}")
-
-
-def _document(path: Path) -> Mapping[str, object]:
-    try:
-        document: object = json.loads(path.read_bytes())
-    except OSError as error:
-        refuse(f"expected a scenario file; got {path}: {error.strerror}")
-    except (ValueError, RecursionError):
-        refuse(f"expected a scenario file with JSON; got {path}: {_AGAIN}")
-    if not is_object(document):
-        refuse(f"expected a scenario file with a JSON object; got {path}: {_AGAIN}")
-    return document
 
 
 def _digest(content: Mapping[str, object]) -> str:

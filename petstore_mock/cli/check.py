@@ -21,6 +21,7 @@ from petstore_mock.adapter.protocol import ClientError
 from petstore_mock.checks import Policy
 from petstore_mock.cli.signals import handling
 from petstore_mock.common.refusing import one_of, refuse, require
+from petstore_mock.common.values import write_text
 from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, in_words
 
@@ -220,18 +221,10 @@ def _summary(report: CheckReport, program: AdapterProgram, seed: int, *, is_whol
 
 def _write(given: Namespace, report: CheckReport | None, bugs: Sequence[Bug]) -> None:
     if given.json is not None:
-        _write_json(given.json, telling.as_json(given.command, report, bugs))
+        write_text(given.json, telling.as_json(given.command, report, bugs))
     if bugs and given.replay is None:
         options = {name: getattr(given, name) for name in _KEPT}
-        _write_json(given.scenario, telling.recorded(options, bugs))
-
-
-def _write_json(path: Path, text: str) -> None:
-    try:
-        # In JSON, the replacement of a lone surrogate is its escape.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        refuse(f"expected a file that can be written; got {path}: {error.strerror}")
+        write_text(given.scenario, telling.recorded(options, bugs))
 
 
 def _told(given: Namespace, report: CheckReport | None, bugs: Sequence[Bug], stdout: TextIO) -> int:

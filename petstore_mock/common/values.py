@@ -11,7 +11,7 @@ from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
 
@@ -76,12 +76,31 @@ def as_path(path: object, name: str) -> Path:
     return Path(cast("str | os.PathLike[str]", path))
 
 
+def read_file(path: object, name: str, parse: Callable[[str], object], words: str) -> object:
+    """Return the value of a file in UTF-8; refuse a file that can't be read or parsed.
+
+    Args:
+        path: the file.
+        name: the argument's name in errors.
+        parse: returns the value of a text, or raises ValueError.
+        words: the expected file in words.
+    """
+    file = as_path(path, name)
+    try:
+        return parse(file.read_text(encoding="utf-8-sig"))  # editors on Windows add a byte-order mark
+    except RecursionError:
+        problem = "its values are nested too deep"
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+    return refuse(f"expected {words}; got {file}: {problem}")
+
+
 def write_text(path: object, text: str | Iterable[str]) -> None:
-    """Write a text, or its parts, to a file; characters that UTF-8 can't encode become question marks."""
+    """Write a text, or its parts, to a file. A lone surrogate is written as its escape, which JSON has too."""
     file = as_path(path, "path")
     parts = [text] if isinstance(text, str) else text
     try:
-        with file.open("w", encoding="utf-8", errors="replace") as opened:
+        with file.open("w", encoding="utf-8", errors="backslashreplace") as opened:
             opened.writelines(parts)
     except OSError as error:
         refuse(f"expected a file that can be written; got path={str(path)!r}: {error.strerror}")

@@ -22,7 +22,7 @@ from petstore_mock.common import real
 from petstore_mock.common.dates import EARLIEST, LATEST, http_date
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
-from petstore_mock.common.values import as_path, is_integer
+from petstore_mock.common.values import is_integer, read_file
 from petstore_mock.core.options import MOST_PETS, read_animals
 from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.errors import PetStoreMockError
@@ -363,13 +363,8 @@ def read_seed(seed: Seed | None) -> int | Iterable[Mapping[str, object]] | None:
     """Return a seed that needs no file any more. A test may replace the file system before the next reset."""
     if not isinstance(seed, (str, PathLike)):
         return seed
-    words = f"a number of animals, or a JSON file with an array of them; got {seed}"
-    try:
-        animals = loads(as_path(seed, "seed").read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        refuse(f"expected {words}: {error.strerror}")
-    except (ValueError, RecursionError) as error:
-        refuse(f"expected {words}: {error}")
+    words = "a number of animals, or a JSON file with an array of them"
+    animals = read_file(seed, "seed", loads, words)
     if not is_array(animals):
-        refuse(f"expected {words}: {describe(animals)}")
+        refuse(f"expected {words}; got {seed}: {describe(animals)}")
     return AnimalsOfFile(animals, seed)

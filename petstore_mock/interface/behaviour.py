@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, cast
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.suggesting import did_you_mean
-from petstore_mock.common.values import as_path
+from petstore_mock.common.values import as_path, read_file
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.gaps import GAPS, PRESETS
 
@@ -114,18 +114,11 @@ class Behaviour(Mapping[str, str]):
         """
         import tomllib  # few runs read a file, and the stub starts faster without it
 
-        file = as_path(path, "path")
-        try:
-            table = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors on Windows add a byte-order mark
-        except RecursionError:
-            refuse(f"expected a readable TOML file of gaps; got {file}: its values are nested too deep")
-        except (OSError, ValueError) as error:  # ValueError: the text is not UTF-8 or not TOML
-            words = getattr(error, "strerror", None) or error
-            refuse(f"expected a readable TOML file of gaps; got {file}: {words}")
+        table = read_file(path, "path", tomllib.loads, "a readable TOML file of gaps")
         try:
             return as_behaviour(table)
         except PetStoreMockError as error:
-            refuse(f"{file}: {error}")
+            refuse(f"{path}: {error}")
 
     def to_toml(self) -> str:
         """Return every gap as a line of TOML, which :meth:`from_toml` reads."""

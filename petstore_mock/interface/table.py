@@ -426,6 +426,10 @@ def snake_case(name: str) -> str:
     return "_".join(word for word in words.lower().split("_") if word)
 
 
+#: The operations by the names of their methods in a Python client.
+BY_METHOD: Final = {operation.client_method: operation for operation in _OPERATIONS}
+
+
 def in_words(names: Iterable[str]) -> str:
     """Return names as a list in words: ``a``, ``a and b``, ``a, b and c``."""
     *others, last = names

@@ -200,7 +200,8 @@ def test_a_program_that_does_not_exist_is_refused(check: Check) -> None:
 def test_a_file_that_cannot_be_written_is_refused(check: Check, adapter: Adapter, tmp_path: Path, option: str) -> None:
     path = tmp_path / "absent" / "file.json"
     exit_code, _, error = check(adapter(BUGS["an exit in a call"][0]), *QUICKLY, "--first", option, str(path))
-    assert error == f"petstore-mock: expected a file that can be written; got {path}: No such file or directory\n"
+    sentence = f"expected a file that can be written; got path={str(path)!r}: No such file or directory"
+    assert error == f"petstore-mock: {sentence}\n"
     assert exit_code == 2
 
 
