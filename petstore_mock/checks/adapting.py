@@ -26,7 +26,7 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.common.real import Thread
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.interface import schemas
-from petstore_mock.interface.table import OPERATIONS, in_words
+from petstore_mock.interface.table import BY_METHOD, OPERATIONS, in_words
 
 if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation
@@ -57,7 +57,7 @@ class PetClient(Protocol):
 
 
 class ElsewhereClient:
-    """A client in another process.
+    """A client in another process. An object of this base class stands for a client in this process.
 
     Attributes:
         pooled: how many connections the process may keep for all of its clients. No client closes them.
@@ -67,15 +67,13 @@ class ElsewhereClient:
 
     def shown(self) -> str:
         """Return what the process wrote to standard error since the last look."""
-        raise NotImplementedError
+        return ""
 
     def notice(self) -> None:
         """Wait until the process has noticed that the service closed its connections."""
-        raise NotImplementedError
 
     def abandon(self) -> None:
         """Leave the client, because a call of it never ended. It is not closed."""
-        raise NotImplementedError
 
     def interrupted(self, call: Call, at: int) -> Outcome:
         """Make a call and cancel it. A higher number ``at`` means later."""
@@ -107,6 +105,7 @@ class AdaptedClient:
         made = self._made(make_client, petstore)
         self.client: Any = made
         self.is_here = not isinstance(made, ElsewhereClient)
+        self.elsewhere: ElsewhereClient = ElsewhereClient() if self.is_here else made
         closing: _Ending = getattr(made, "close", None) or getattr(made, "aclose", None)
         self.closing: _Ending = closing
         self.closing_again: _Ending = closing if self.is_here else None
@@ -142,7 +141,7 @@ class AdaptedClient:
                 if callable(method) and not isinstance(self.client, type):
                     found[name] = _accepted(row, method)
         if not found:
-            known = in_words(row.client_method for row in OPERATIONS.values())
+            known = in_words(BY_METHOD)
             refuse(
                 f"expected make_client to return a client with at least one of {known}; got {shown(self.client)} "
                 f"({type(self.client).__name__}): return an instance of a class, or pass methods= with your own names"
@@ -195,26 +194,11 @@ class AdaptedClient:
         needs_loop = inspect.isawaitable(value) or _is_stream(value)
         return self._on_loop(_awaited(value)) if needs_loop else value
 
-    def shown(self) -> list[str]:
-        """Return the texts that a client in another process has shown since the last look."""
-        return [self.client.shown()] if isinstance(self.client, ElsewhereClient) else []
-
-    @property
-    def pooled(self) -> int:
-        """How many connections may stay open, because they belong to another process and not to the client."""
-        return self.client.pooled if isinstance(self.client, ElsewhereClient) else 0
-
     def notice(self) -> None:
-        """Let a client in another process, or on an event loop, notice that the service closed its connections."""
-        if isinstance(self.client, ElsewhereClient):
-            self.client.notice()
-        elif self._loop is not None:
+        """Let the client notice that the service closed its connections."""
+        self.elsewhere.notice()
+        if self._loop is not None:
             self._on_loop(asyncio.sleep(_NOTICES))
-
-    def abandon(self) -> None:
-        """Leave a client of which a call never ended."""
-        if isinstance(self.client, ElsewhereClient):
-            self.client.abandon()
 
     def close(self) -> None:
         """Leave the client's ``with`` block, or close the client if it can be closed."""
@@ -245,8 +229,8 @@ class AdaptedClient:
         A call of an ``async`` client is cancelled when it awaits for the time ``at``. Another one gets a
         KeyboardInterrupt when it reads from its connection for the time ``at``.
         """
-        if isinstance(self.client, ElsewhereClient):
-            return self.client.interrupted(call, at)
+        if not self.is_here:
+            return self.elsewhere.interrupted(call, at)
         outcome = Outcome()
         interrupt = Cancellation(at) if self.is_async(call) else KeyPress(at)
         try:
@@ -303,12 +287,11 @@ class AdaptedClient:
 
 def checked_methods(methods: object) -> Methods:
     """Return ``methods`` if it maps methods of the interface to names or functions; else raise PetStoreMockError."""
-    known = [row.client_method for row in OPERATIONS.values()]
     given: object = {} if methods is None else methods
     if not is_object(given):
-        refuse(f"expected methods= to map {in_words(known)} to names or functions; got methods={shown(methods)}")
+        refuse(f"expected methods= to map {in_words(BY_METHOD)} to names or functions; got methods={shown(methods)}")
     for name, target in given.items():
-        one_of(name, known, "name in methods=")
+        one_of(name, BY_METHOD, "name in methods=")
         is_name = isinstance(target, str) and bool(target)
         fits = is_name or callable(target)
         require(fits, f"the name of a method, or a function that takes the client, for {name}", target=target)

@@ -26,7 +26,7 @@ from petstore_mock.common.real import sleep
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.suggesting import guided
 from petstore_mock.errors import ReportedError
-from petstore_mock.interface.table import OPERATIONS, Operation
+from petstore_mock.interface.table import BY_METHOD, OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -194,15 +194,14 @@ class WatchedClient:
         finding = results.call_ends.find(self._observed(doing="make_client", outcome=outcome))
         if finding is not None:
             return finding
-        source = Source("", "make_client returns a client, or raises an Exception")
-        return Finding("make_client", "failed make_client", "make_client", str(outcome), source)
+        return unmade(outcome, "make_client returns a client, or raises an Exception")
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
-        for row in OPERATIONS.values():
-            if row.client_method == name and row.name in self.client.operations:
-                return partial(self._call, row)
-        message = f"the client has no method {name}"
-        raise AttributeError(message)
+        row = BY_METHOD.get(name)
+        if row is None or row.name not in self.client.operations:
+            message = f"the client has no method {name}"
+            raise AttributeError(message)
+        return partial(self._call, row)
 
     def __enter__(self) -> Self:
         return self
@@ -423,7 +422,7 @@ class WatchedClient:
             return
         del _open[self]
         if self.player.is_lost:
-            self.client.abandon()
+            self.client.elsewhere.abandon()
             self._end_watch()
             return
         self._skip()
@@ -460,7 +459,7 @@ class WatchedClient:
         # Threads of other clients can't be told from threads of this one.
         alone = closed and not _clients_here()
         closely = alone and self._looks_closely
-        shown, kept = [*self._shown(watch), *watch.files()], max(self._before, client.pooled)
+        shown, kept = [*self._shown(watch), *watch.files()], max(self._before, client.elsewhere.pooled)
         is_here = client.is_here
         # Python closes some files when it collects the client.
         left = watch.files_left() if closed else None
@@ -487,10 +486,9 @@ class WatchedClient:
         if not settled(lambda: reference() is None, _UNDER_WAY):
             remains["client left alive"] = [*remains["client left alive"], *hidden_holders(reference())]
 
-    def _shown(self, watch: Watch) -> list[str]:
+    def _shown(self, watch: Watch) -> list[Shown]:
         """Return the texts that the client has shown since the last look."""
-        elsewhere = [Shown(text, "standard error") for text in self.client.shown()]
-        return [*watch.take(), *elsewhere]
+        return [*watch.take(), Shown(self.client.elsewhere.shown(), "standard error")]
 
     def _end_watch(self) -> list[str]:
         return [] if self._watch is None else self._watch.end()
@@ -561,6 +559,11 @@ class WatchedClient:
     def _findings(self, seen: Observation) -> list[Finding]:
         found = (check.find(seen) for check in self._checks)
         return [finding for finding in found if finding is not None]
+
+
+def unmade(outcome: Outcome, words: str) -> Finding:
+    """Return the finding about a client that could not be made. ``words`` are the broken rule."""
+    return Finding("make_client", "failed make_client", "make_client", str(outcome), Source("", words))
 
 
 def checked_rules(ignore: Iterable[str], checks: Iterable[Check]) -> frozenset[str]:
