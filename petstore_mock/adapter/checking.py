@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.adapter.process import EndedError
-from petstore_mock.adapter.protocol import classify
+from petstore_mock.adapter.process import EndedError, UnendedError
+from petstore_mock.adapter.protocol import BrokenAdapterError, classify
 from petstore_mock.checks import (
     Check,
     Observation,
@@ -26,6 +27,7 @@ from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.pristine import StateOfClient
 from petstore_mock.stateful.report import Bug, explain
 from petstore_mock.stateful.run import Options, Run
+from petstore_mock.stateful.shrinking import Shrinker
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -38,24 +40,22 @@ if TYPE_CHECKING:
 _ENVIRONMENTS: Final = ("ipv6", "proxies", "time_zone")
 _STANDSTILL: Final = 3.0  # times the patience, after which a call stands still that waits for nothing
 _PLAYS: Final = 8  # of a recorded scenario with two calls at once
-_STAYS: Final = "process kept alive"
 
 
 @check(
     section="",
     words="a client neither ends the program that uses it, nor keeps it alive after its close",
     needs=("outcome",),
-    rules={"process ended": "ended the process of the client, which {how}", _STAYS: "{how}"},
+    rules={
+        EndedError.rule: "ended the process of the client, which {how}",
+        UnendedError.rule: "left a process that {how}",
+    },
 )
 def program_goes_on(seen: Observation) -> Mistake | None:
     error = seen.ending.error
     if isinstance(error, EndedError):
-        return Mistake("process ended", how=error.how)
-    return Mistake(_STAYS, how=str(error)) if isinstance(error, _UnendedError) else None
-
-
-class _UnendedError(Exception):
-    """A process did not end as a program ends. Its text says what the process did instead."""
+        return Mistake(error.rule, how=error.how)
+    return None
 
 
 def _unless_dead(rule: Check) -> Check:
@@ -130,8 +130,13 @@ def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
     from petstore_mock.stateful.search import Search  # needs Hypothesis, unlike a replay
 
     with run_of(options) as run:
-        found = Search(run).find()
-        bugs = [*found, *_bugs_of_end(options, run, _endings(run, found))]
+        bugs = Search(run).find()
+        end = _EndOfProgram(options.program, run)
+        has_ended = EndedError.rule in {bug.finding.rule for bug in bugs}
+        of_end = end.bug(_endings(run, bugs), is_expected=has_ended)
+        if of_end is not None:
+            # What a closed client left may have ended the process in a call of another client.
+            bugs = [*(bug for bug in bugs if bug.finding.rule != of_end.finding.rule), end.shrunk(of_end)]
         return run.report, sorted(bugs, key=lambda bug: bug.size)
 
 
@@ -139,7 +144,8 @@ def replayed(options: AdapterOptions, scenarios: Sequence[Scenario]) -> list[Bug
     """Play recorded scenarios again, and return the bugs that they show."""
     with run_of(options) as run:
         bugs = filter(None, [_played(run, scenario) for scenario in scenarios])
-        return [*bugs, *_bugs_of_end(options, run, scenarios)]
+        of_end = _EndOfProgram(options.program, run).bug(scenarios)
+        return [*bugs, *filter(None, [of_end])]
 
 
 def _played(run: Run, scenario: Scenario) -> Bug | None:
@@ -160,23 +166,44 @@ def _endings(run: Run, bugs: Iterable[Bug]) -> Iterator[Scenario]:
     yield from directed.quick_faults(blocks, run.options)
 
 
-def _bugs_of_end(options: AdapterOptions, run: Run, played: Iterable[Scenario]) -> Iterator[Bug]:
-    """End the program, and yield the bug of a client that keeps its process alive.
+class _EndOfProgram:
+    """Ends the program of an adapter, and finds the bug of a client whose process does not end with 0."""
 
-    A busy computer may delay the end of a process, so one of the played scenarios must show the bug in a new process.
-    """
-    if options.program.end() is None:
-        return
-    options.program.require_end()
-    for scenario in played:
-        example = Example(run, scenario).play()
-        how = options.program.end()
-        if how is None:
-            continue
-        outcome = Outcome(error=_UnendedError(how))
-        finding = program_goes_on.find(Observation([], outcome=outcome, doing="the process"))
-        if finding is None or run.ignore & {finding.check, finding.rule}:
-            return
-        example.found = Found(finding, outcome)
-        yield from filter(None, [explain(example)])
-        return
+    def __init__(self, program: AdapterProgram, run: Run) -> None:
+        self._program, self._run = program, run
+
+    def bug(self, played: Iterable[Scenario], *, is_expected: bool = False) -> Bug | None:
+        """Return the bug that one of some scenarios shows in a new process, since a busy computer may delay an end.
+
+        Args:
+            played: the scenarios.
+            is_expected: whether to play them although the program ends with 0.
+        """
+        ended = self._program.end()
+        if ended is None and not is_expected:
+            return None
+        self._program.require_end()
+        bug = next(filter(None, map(self._play, played)), None)
+        if bug is not None or isinstance(ended, UnendedError):
+            return bug
+        if ended is not None and ended.rule not in self._run.ignore:
+            raise BrokenAdapterError(f"the adapter {ended}")
+        return None
+
+    def shrunk(self, bug: Bug) -> Bug:
+        """Return the bug of the shortest scenario. The step that causes the bug becomes the last one first."""
+        steps = bug.scenario.steps
+        starts = [replace(bug.scenario, steps=steps[:count]) for count in range(len(steps))]
+        shortest = bisect_left(starts, True, key=lambda start: self._play(start) is not None)  # noqa: FBT003
+        bug = next(filter(None, map(self._play, starts[shortest:])), bug)
+        return Shrinker(self._play, self._run.options.strategies).shrunk(bug)
+
+    def _play(self, scenario: Scenario) -> Bug | None:
+        example = Example(self._run, scenario).play()
+        error = self._program.end()
+        outcome = Outcome(error=error)
+        finding = program_goes_on.find(Observation([], outcome=outcome, doing="the closed client"))
+        if finding is None or self._run.ignore & {finding.check, finding.rule}:
+            return None
+        example.keep(Found(finding, outcome))
+        return explain(example)

@@ -58,15 +58,24 @@ _HAS_GROUPS: Final = os.name == "posix"
 
 
 class EndedError(Exception):
-    """The process of the client ended while a client was open.
+    """The process of a client ended.
 
     Attributes:
         how: what the process did, in words.
+        rule: the rule that the client broke.
     """
+
+    rule = "process ended"
 
     def __init__(self, how: str, text: str) -> None:
         super().__init__(text)
         self.how = how
+
+
+class UnendedError(EndedError):
+    """The process of a client goes on although its standard input has ended."""
+
+    rule = "process kept alive"
 
 
 class AdapterProcess:
@@ -83,6 +92,7 @@ class AdapterProcess:
         self.clients = 0  # how many are open
         self.over: Exception | None = None  # why no further request can be sent
         self.is_retired = False  # whether a call in it never ended
+        self.is_noticed = False  # whether a call or a close fails because the process has ended
         self._names = count(1)
         self._sent = self._lines = 0
         self._half: list[bytes] = []  # of a line
@@ -284,6 +294,7 @@ class AdapterProcess:
         with self._lock:
             waiting = [*self._waiting.values()]
             self._waiting.clear()
+            self.is_noticed = bool(waiting) or self.clients > 0
             if self.over is None:
                 self.over = self._reason(code, is_waiting=bool(waiting))
             if not self._greeted.done():
@@ -308,7 +319,7 @@ class AdapterProcess:
             half = b"".join(self._half)
             wrote = f" after half a line, {shown_line(half, self.keys)!r}" if half else ""
             return BrokenAdapterError(self._with_errors(f"expected a reply to hello; the adapter {how}{wrote}"))
-        has_crashed = bool(code) and self.clients > 0
+        has_crashed = code and self.keys
         if is_waiting or has_crashed:
             return EndedError(how, self._with_errors(how))
         words = f"the adapter {how} although no call was running: read requests until standard input ends"
@@ -320,8 +331,8 @@ class AdapterProcess:
         text = "\n".join(cut(line, _LONGEST_ERROR) for line in tail)
         return f"{sentence}. The end of its standard error:\n{text}" if text else sentence
 
-    def end(self, seconds: float) -> str | None:
-        """Close standard input. Return in words what the process does instead of ending with 0 in time, or None."""
+    def end(self, seconds: float) -> EndedError | None:
+        """Close standard input. Return an error that says how the process does not end with 0 in time, or None."""
         self._is_ending = True
         self._close_input()
         code = self._code(seconds)
@@ -336,8 +347,12 @@ class AdapterProcess:
                 "standard input ends"
             )
         if code is None:
-            return f"stayed alive for more than {seconds:.2g} s after the end of standard input"
-        return None if code == 0 else self._with_errors(f"ended with {_shown_code(code)} instead of 0")
+            how = f"stayed alive for more than {seconds:.2g} s after the end of standard input"
+            return UnendedError(how, how)
+        if code == 0:
+            return None
+        how = f"ended with {_shown_code(code)} instead of 0"
+        return EndedError(how, self._with_errors(how))
 
     def _close_input(self) -> None:
         with contextlib.suppress(OSError, ValueError):

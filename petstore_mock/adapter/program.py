@@ -61,7 +61,7 @@ class AdapterProgram:
         self.timeout = patience * _PART
         self.pooled = 0  # connections that stay open for all clients of a process
         self._longest_end = ENDS
-        self._last_end: str | None = None  # what the last process that did not end with 0 did, in words
+        self._last_end: EndedError | None = None  # of a process that did not end with 0
         self._lock = RLock()
         self._usual = _variables()
         self._main: AdapterProcess | None = None
@@ -94,11 +94,13 @@ class AdapterProgram:
 
     def _current(self) -> AdapterProcess:
         main = self._main
-        if main is not None and isinstance(main.over, BrokenAdapterError):
-            raise main.over
-        if main is None or main.over is not None or main.is_retired:
-            self._main = main = AdapterProcess(self.command, self.patience)
-        return main
+        if main is not None:
+            if main.over is not None:
+                self._end(main)
+            elif not main.is_retired:
+                return main
+        self._main = AdapterProcess(self.command, self.patience)
+        return self._main
 
     def leave(self, process: AdapterProcess) -> None:
         """Note that a client of a process is closed."""
@@ -113,7 +115,13 @@ class AdapterProgram:
                 process.kill()
 
     def _end(self, process: AdapterProcess) -> None:
-        self._last_end = process.end(self._longest_end) or self._last_end
+        """End a process, and keep how it ended, unless a client has noticed its end."""
+        if isinstance(process.over, BrokenAdapterError):
+            raise process.over
+        if process.is_noticed:
+            process.kill()
+        else:
+            self._last_end = process.end(self._longest_end) or self._last_end
 
     def renew(self) -> None:
         """End the process, so that the next client begins without the state that earlier clients left."""
@@ -122,14 +130,12 @@ class AdapterProgram:
             if main is not None:
                 main.kill()
 
-    def end(self) -> str | None:
-        """End all processes as a program ends. Return what one did instead of ending with 0, in words, or None."""
+    def end(self) -> EndedError | None:
+        """End all processes as a program ends. Return an error that says how one did not end with 0, or None."""
         with self._lock:
             running, self._main, self._others = self._running(), None, []
         for process in running:
-            if isinstance(process.over, BrokenAdapterError):
-                raise process.over
-            if process.over is None and not process.is_retired:
+            if process.over is not None or not process.is_retired:
                 self._end(process)
         how, self._last_end = self._last_end, None
         return how
@@ -160,7 +166,7 @@ class AdapterProgram:
 
     def _left_open(self, petstore: PetStoreMock) -> int:
         """Return how many connections are open after a call and the close of a client."""
-        client = _Client(self, petstore)
+        client = self.make_client(petstore)
         for name, row in OPERATIONS.items():
             if name in self.hello.operations and not required_arguments(row):
                 # A client that fails here fails in the run too.
@@ -171,10 +177,15 @@ class AdapterProgram:
         settled(lambda: not open_connections(petstore), _CLOSES)
         return open_connections(petstore)
 
-    def make_client(self, petstore: PetStoreMock) -> ElsewhereClient:
+    def make_client(self, petstore: PetStoreMock) -> _Client:
         """Return a client of a mock in a process of the adapter."""
         make = _OverlappingClient if self.concurrent else _Client
-        return make(self, petstore)
+        try:
+            return make(self, petstore)
+        except EndedError as ended:
+            # A closed client may have left work that ended the process.
+            self._last_end = ended
+            return make(self, petstore)
 
 
 def _variables() -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from petstore_mock.checks import Call, Finding, Outcome, WatchedClient
 from petstore_mock.checks.check import Source
 from petstore_mock.checks.scenario import ACTS, IN_A_PAUSE, Interrupt, Pick, PlannedFault, Together
-from petstore_mock.checks.watched import Found, LeftError
+from petstore_mock.checks.watched import Found, LeftError, unmade
 from petstore_mock.common.refusing import one_of
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import OPERATIONS
@@ -122,7 +122,7 @@ class Example:
                 if left.ended == "left":
                     self.run.note_pause()
             except Found as found:
-                self._keep(found)
+                self.keep(found)
             finally:
                 self._end()
         return self
@@ -138,7 +138,8 @@ class Example:
             world.petstore.cancel_faults()
             self._objects[world.client].close()
 
-    def _keep(self, found: Found) -> None:
+    def keep(self, found: Found) -> None:
+        """Keep a failed check."""
         self.found, self.raised = found, self._stack_of(found.outcome)
         if found.outcome is not None and found.outcome.ended == "stood still":
             self.run.limits.standstill = min(_KNOWN_STANDSTILL, self.run.limits.standstill)
@@ -195,8 +196,7 @@ class Example:
             if place == "ipv6":
                 words = "the base address may be any valid URL"
             outcome = Outcome(error=error)
-            finding = Finding("make_client", "failed make_client", "make_client", str(outcome), Source("", words))
-            raise Found(finding, outcome) from None
+            raise Found(unmade(outcome, words), outcome) from None
         watched.known = self.run.known
         return watched
 

@@ -273,3 +273,50 @@ def test_a_process_that_ends_in_a_call_is_one_bug(check: Check, adapter: Adapter
     assert error == ""
     assert "\nThe client has a bug.\n" in out
     assert "(rule 'process ended')" in out
+
+
+# A timer of the client outlives its close. The process ends between two calls, or in a call of another client.
+LATE_CRASH = """
+    import threading
+    def crash():
+        sys.stderr.write("Error: socket hang up\\n")
+        sys.stderr.flush()
+        os._exit(1)
+    def call(request, former=call):
+        try:
+            return former(request)
+        except Failed:
+            threading.Timer(0.2, crash).start()
+            raise
+"""
+
+
+@pytest.mark.seconds
+def test_a_process_that_ends_after_the_close_of_its_client_is_a_bug_of_the_client(
+    check: Check, adapter: Adapter, tmp_path: Path
+) -> None:
+    exit_code, out, error = check(adapter(LATE_CRASH), *QUICKLY, "--first")
+
+    assert (exit_code, error) == (1, "")
+    assert "(rule 'process ended'): the closed client ended the process of the client, which ended with exit" in out
+    assert "Bug 1 of 1" in out
+    assert 'The calls:\n\n  1  getPet {"petId": 1}\n\n' in out
+    assert "The end of its standard error:\nError: socket hang up\n" in out
+    assert check(adapter(LATE_CRASH), "--replay", str(tmp_path / "petstore-check.json"))[0] == 1
+
+
+@pytest.mark.seconds
+def test_an_end_that_no_scenario_shows_again_is_none_of_the_client(
+    check: Check, adapter: Adapter, tmp_path: Path
+) -> None:
+    code = f"""
+        def answer(request, former=answer):
+            former(request)
+            if request["do"] == "close" and not os.path.exists({str(tmp_path / "closed")!r}):
+                open({str(tmp_path / "closed")!r}, "w").close()
+                os._exit(1)
+    """
+    exit_code, out, error = check(adapter(code), *QUICKLY)
+    assert exit_code == 2
+    assert "the adapter ended with exit code 1" in error
+    assert "No bug was found" not in out

@@ -50,6 +50,7 @@ NODE = {
     "AgentKept": "connections open",
     "ErrorsUnheard": "process ended",
     "PromiseUnheard": "process ended",
+    "TimeoutNotCleared": "process ended",
     "TimerKept": "process kept alive",
 }
 JAVA = {

@@ -273,6 +273,18 @@ class PromiseUnheard extends HttpPets {
   }
 }
 
+/** Leaves its own timeout running after a failed request (sindresorhus/got#974). */
+class TimeoutNotCleared extends HttpPets {
+  async ask(...given) {
+    const late = setTimeout(() => {
+      throw new Error('the request timed out');
+    }, this.timeout / 2);
+    const response = await super.ask(...given);
+    clearTimeout(late);
+    return response;
+  }
+}
+
 /** Keeps its timer after its close, and the process with it (simonlast/node-persist#76). */
 class TimerKept extends UndiciPets {
   timer = setInterval(() => {}, 60_000);
@@ -310,5 +322,6 @@ export const BUGGY = {
   AgentKept,
   ErrorsUnheard,
   PromiseUnheard,
+  TimeoutNotCleared,
   TimerKept,
 };
