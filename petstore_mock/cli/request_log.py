@@ -25,9 +25,9 @@ _REST: Final = 0.03  # seconds between two writes
 _PATIENCE: Final = 2.0  # seconds for the last write
 # A JSON line has these members. An exchange at the control door has them as well.
 _MEMBERS: Final = (
-    *("number", "at", "connection", "method", "target", "operation", "status"),
-    *("duration_ms", "outcome", "fault", "condition"),
-)
+    "number", "at", "connection", "method", "target", "operation", "status",
+    "duration_ms", "outcome", "fault", "condition",
+)  # fmt: skip
 # The colour by the first digit of a status. Other results are magenta.
 _COLOURS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}
 

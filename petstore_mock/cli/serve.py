@@ -49,9 +49,9 @@ DESCRIPTION: Final = (
 _COLLECTED: Final = 10_000
 # The signals that would end the process at once, and leave the files of its certificates behind.
 _ENDING: Final = (
-    *("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM"),
-    *("SIGVTALRM", "SIGPROF", "SIGXCPU", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGBREAK"),
-)
+    "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM",
+    "SIGVTALRM", "SIGPROF", "SIGXCPU", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGBREAK",
+)  # fmt: skip
 _NEEDS: Final = {"tls_key": "tls_cert", "tls_host": "tls", "tls_ca_out": "tls"}
 _OF_OPEN_DOOR: Final = frozenset({"control_port", "allowed_host", "allowed_origin"})
 _APART: Final = (

@@ -15,9 +15,9 @@ LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 # English names in every locale. email.utils has them too, but its import takes 10 % of the start time of the stub.
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 
 
 def http_date(seconds: float) -> str:

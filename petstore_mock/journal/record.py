@@ -175,9 +175,9 @@ _OF_EXCHANGE: Final[Members] = {
 }
 # Attributes that from_data() copies by name.
 _KEPT: Final = (
-    *("operation", "detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant"),
-    *("secure", "sent"),
-)
+    "operation", "detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant",
+    "secure", "sent",
+)  # fmt: skip
 
 if not TYPE_CHECKING:
     ExchangeData = TypedDict("ExchangeData", {name: kind for name, (kind, _) in _OF_EXCHANGE.items()})

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _AS_JSON: Final = {"Content-Type": "application/json"}
 # RFC 9110 §15 requires that a client treats a status that it does not know like the first of its class.
 _STATUSES: Final = (
-    *(300, 304, 305, 306, 399, 408, 409, 410, 412, 418, 421, 422, 425, 426, 431, 440, 451, 460, 494, 499),
-    *(501, 504, 505, 507, 508, 511, 520, 521, 522, 524, 527, 529, 530, 561, 598),
-)
+    300, 304, 305, 306, 399, 408, 409, 410, 412, 418, 421, 422, 425, 426, 431, 440, 451, 460, 494, 499,
+    501, 504, 505, 507, 508, 511, 520, 521, 522, 524, 527, 529, 530, 561, 598,
+)  # fmt: skip
 # Forms of Retry-After. None of them tells a client to wait: they are no numbers, or the wait is over.
 _HINTS: Final = (
-    *("", "0.5", "nan", "1e0", "-0", "-1", "0", "0, 0", "soon", "Thu, 32 Foo 2026 25:61:61 GMT"),
+    "", "0.5", "nan", "1e0", "-0", "-1", "0", "0, 0", "soon", "Thu, 32 Foo 2026 25:61:61 GMT",
     # The obsolete forms of dates, which a client must accept (RFC 9110 §5.6.7).
-    *("Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"),
-)
+    "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+)  # fmt: skip
 _GATEWAY: Final = "<html><body>Bad gateway</body></html>"
 
 # Fields that a right response may have, in forms that real services send: cookies, and values that are no numbers.

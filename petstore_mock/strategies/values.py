@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 # Small integers, the bounds of 32 and 64 bits, and the bounds of the integers that a float holds exactly.
 _INTEGERS: Final = (
-    *(1, 0, -1, 2, 3, 20, 21, 50, 99, 100, 1_234_567, 2**31 - 1, 2**31, -(2**31) - 1),
-    *(2**53 - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)),
-)
+    1, 0, -1, 2, 3, 20, 21, 50, 99, 100, 1_234_567, 2**31 - 1, 2**31, -(2**31) - 1,
+    2**53 - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63),
+)  # fmt: skip
 # Texts with a meaning in HTML, URLs, templates, spreadsheets and languages, or for code that guesses types: numbers,
 # literals, formulas, dates and times, markup, escapes, error words, encodings that detectors guess (HZ, UTF-7).
 _MEANINGFUL: Final = r"""
@@ -48,25 +48,12 @@ _MEANINGFUL: Final = r"""
 # Empty texts, quotes, separators, marks, right-to-left text and emoji, and texts that trimming, collapsing or
 # normalising changes.
 _UNUSUAL: Final = (
-    *(
-        "",
-        " ",
-        "é\U0001f415",
-        '\u2028\r\n\0"\\',
-        "שלום",
-        "e\u0308",
-        "\t",
-        "\x7f",
-        "\u0085",
-        "\ufeff",
-        "\ufffd",
-        "\uffff",
-    ),
-    *("مرحبا", "\u202eabc", "👩\u200d👩\u200d👧", "𝄞", "ﬁ", "ß", "İ", "\uff11\uff12", "<!-- x -->", "Not Found"),
-    *("undefined is not a function", " Rex", "Rex ", "Rex  Tom", "Rex\n", "\u00a0Rex", "\u3000", "\u212b", "\u2167"),
-    *("A\u030a", "Re\u200bx", "Rex\ufeff", "Re\u00adx", "Re\u2011x", "\x1b[1mRex", "ab" * 600),
-    *("Rex, Tom", "a: b", "# Rex", "- Rex", "Rex\tTom", "Internal Server Error"),
-)
+    "", " ", "é\U0001f415", '\u2028\r\n\0"\\', "שלום", "e\u0308", "\t", "\x7f", "\u0085", "\ufeff", "\ufffd", "\uffff",
+    "مرحبا", "\u202eabc", "👩\u200d👩\u200d👧", "𝄞", "ﬁ", "ß", "İ", "\uff11\uff12", "<!-- x -->", "Not Found",
+    "undefined is not a function", " Rex", "Rex ", "Rex  Tom", "Rex\n", "\u00a0Rex", "\u3000", "\u212b", "\u2167",
+    "A\u030a", "Re\u200bx", "Rex\ufeff", "Re\u00adx", "Re\u2011x", "\x1b[1mRex", "ab" * 600,
+    "Rex, Tom", "a: b", "# Rex", "- Rex", "Rex\tTom", "Internal Server Error",
+)  # fmt: skip
 # Simple texts first.
 _TEXTS: Final = ("Rex", "Tom", *_UNUSUAL, *_MEANINGFUL.split())
 _AWKWARD: Final = (
