@@ -116,13 +116,10 @@ class _StateOfProcess(StateOfClient):
 def run_of(options: AdapterOptions) -> Generator[Run]:
     """Begin and end a run. Its sentences are those of any language."""
     with Run(options) as run:
-        token = in_any_language.set(True)
-        try:
-            options.program.learn_pool(run.mock())
-            run.limits = replace(run.limits, standstill=_STANDSTILL * options.patience)
-            yield run
-        finally:
-            in_any_language.reset(token)
+        run.callback(in_any_language.reset, in_any_language.set(True))
+        options.program.learn_pool(run.mock())
+        run.limits = replace(run.limits, standstill=_STANDSTILL * options.patience)
+        yield run
 
 
 def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
