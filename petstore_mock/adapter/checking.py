@@ -129,8 +129,7 @@ def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
     with run_of(options) as run:
         bugs = Search(run).find()
         end = _EndOfProgram(options.program, run)
-        has_ended = EndedError.rule in {bug.finding.rule for bug in bugs}
-        of_end = end.bug(_endings(run, bugs), is_expected=has_ended)
+        of_end = end.bug(_endings(run, bugs), bugs)
         if of_end is not None:
             # What a closed client left may have ended the process in a call of another client.
             bugs = [*(bug for bug in bugs if bug.finding.rule != of_end.finding.rule), end.shrunk(of_end)]
@@ -169,21 +168,22 @@ class _EndOfProgram:
     def __init__(self, program: AdapterProgram, run: Run) -> None:
         self._program, self._run = program, run
 
-    def bug(self, played: Iterable[Scenario], *, is_expected: bool = False) -> Bug | None:
+    def bug(self, played: Iterable[Scenario], found: Sequence[Bug] = ()) -> Bug | None:
         """Return the bug that one of some scenarios shows in a new process, since a busy computer may delay an end.
 
         Args:
             played: the scenarios.
-            is_expected: whether to play them although the program ends with 0.
+            found: the bugs that the run has found. If the process ended in a call, its cause may show at the end.
         """
         ended = self._program.end()
-        if ended is None and not is_expected:
+        has_ended = EndedError.rule in {bug.finding.rule for bug in found}
+        if ended is None and not has_ended:
             return None
         self._program.require_end()
         bug = next(filter(None, map(self._play, played)), None)
-        if bug is not None or isinstance(ended, UnendedError):
+        if bug is not None or found or isinstance(ended, UnendedError):
             return bug
-        if ended is not None and ended.rule not in self._run.ignore:
+        if EndedError.rule not in self._run.ignore:
             raise BrokenAdapterError(f"the adapter {ended}")
         return None
 
