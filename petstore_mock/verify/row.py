@@ -6,12 +6,11 @@ of the table. A row needs no name of an operation or a field: it asks the table 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from petstore_mock.common.refusing import require
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.table import OPERATIONS
 
@@ -29,21 +28,29 @@ if TYPE_CHECKING:
     Change = Callable[[Turn], object]
 
 EVERY: Final = tuple(OPERATIONS.values())
-LISTS: Final = tuple(operation for operation in EVERY if operation.shows_many)
-SHOWS: Final = tuple(operation for operation in EVERY if operation.response is not None)
-SHOWS_ONE: Final = tuple(operation for operation in EVERY if operation.shows_one)
-CREATES: Final = tuple(operation for operation in EVERY if operation.does.adds)
+
+
+def _that(attribute: str, operations: Sequence[Operation] = EVERY) -> tuple[Operation, ...]:
+    """Return the operations with a true value of an attribute."""
+    holds: Callable[[Operation], object] = attrgetter(attribute)
+    return tuple(filter(holds, operations))
+
+
+LISTS: Final = _that("shows_many")
+SHOWS: Final = _that("response")
+SHOWS_ONE: Final = _that("shows_one")
+CREATES: Final = _that("does.adds")
 # Operations that only show stored animals.
-SHOWING: Final = tuple(operation for operation in EVERY if operation.does.shows_stored)
+SHOWING: Final = _that("does.shows_stored")
 # Operations that read, change or remove one stored animal.
-READS: Final = tuple(operation for operation in SHOWS_ONE if operation.does.shows_stored)
-READS_BY_ID: Final = tuple(operation for operation in READS if operation.identifier is not None)
+READS: Final = _that("does.shows_stored", SHOWS_ONE)
+READS_BY_ID: Final = _that("identifier", READS)
 # Lists that can show every animal: no parameter of the path selects some.
 WHOLE_LISTS: Final = tuple(operation for operation in LISTS if not operation.parameters_in("path"))
 CHANGES: Final = tuple(operation for operation in EVERY if operation.does.keeps and operation not in CREATES)
-REMOVES: Final = tuple(operation for operation in EVERY if operation.does.ends)
-WITH_BODY: Final = tuple(operation for operation in EVERY if operation.body is not None)
-CREATES_WITH_BODY: Final = tuple(operation for operation in WITH_BODY if operation in CREATES)
+REMOVES: Final = _that("does.ends")
+WITH_BODY: Final = _that("body")
+CREATES_WITH_BODY: Final = _that("body", CREATES)
 
 SUCCESSES: Final = tuple(sorted({operation.success for operation in EVERY} | {200, 201, 204}))
 # Mutants that change requests have no statuses.
@@ -59,6 +66,14 @@ class Result(NamedTuple):
     expected: str = ""  # the expected response; never empty for a breach
     cause: str = ""
     shown_by: Seen | None = None  # another exchange, if it shows the breach
+
+
+HELD: Final = Result(holds=True)
+
+
+def breach(expected: str, cause: str = "") -> Result:
+    """Return the result of an exchange that breaks a clause."""
+    return Result(holds=False, expected=expected, cause=cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +209,5 @@ def success_clause(operation: Operation) -> str:
 
 
 def sections(rows: Iterable[Clause]) -> tuple[Clause, ...]:
-    """Return rows in the order of the interface.
-
-    Raises:
-        PetStoreMockError: two rows have the same id.
-    """
-    ordered = sorted(rows, key=lambda row: [int(part) for part in row.section.split(".")])
-    [(row_id, count)] = Counter(row.id for row in ordered).most_common(1)
-    require(count == 1, "one row for each clause", id=row_id)
-    return tuple(ordered)
+    """Return rows in the order of the interface."""
+    return tuple(sorted(rows, key=lambda row: [int(part) for part in row.section.split(".")]))
