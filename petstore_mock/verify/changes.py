@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Parameter
     from petstore_mock.verify.row import Change
+    from petstore_mock.verify.seen import Pet
 
-    Pet = JsonObject
     # Returns the wrong value of a field.
     NewValue = Callable[[Any], Any]
 

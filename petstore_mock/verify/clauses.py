@@ -15,7 +15,7 @@ from petstore_mock.interface.schemas import members_of
 from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify.evidence import GAP_PROBES
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
-from petstore_mock.verify.row import CREATES, SHOWING, Result, sections, success_clause
+from petstore_mock.verify.row import CREATES, SHOWING, Result, breach, sections, success_clause
 from petstore_mock.verify.rows import animals, bodies, effects, failures, fields, keys, lists, messages
 from petstore_mock.verify.rows.checks import failing_value
 
@@ -68,6 +68,9 @@ def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
     if seen.failure is not None:
         yield from _of_failure(seen, seen.failure, history)
         return
+    if seen.status_anew:
+        yield _of_connection(seen)
+        return
     # A single failure may be an outage.
     if seen.has_failed and not history.fails_again(seen):
         return
@@ -80,6 +83,13 @@ def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
                 yield row.id, result
 
 
+def _of_connection(seen: Seen) -> tuple[str, Result]:
+    clause, words = "1-http", "the body of an earlier request is no part of this one"
+    if seen.is_success:
+        clause, words = seen.probe.shows, "a key counts only for its request"
+    return clause, breach(f"{seen.status_anew}, as on a new connection: {words}")
+
+
 def _of_failure(seen: Seen, failure: FailedError, history: History) -> Iterator[tuple[str, Result]]:
     blamed = success_clause(seen.operation)
     if seen.probe.shows and seen.probe.expected.status:
@@ -89,7 +99,7 @@ def _of_failure(seen: Seen, failure: FailedError, history: History) -> Iterator[
     blamed = failing_value(seen, history) or blamed
     if failure.kind == "frame":
         blamed = "1-http"
-    yield blamed, Result(holds=False, expected="a whole response", cause=f"{seen.operation.name}: {failure.kind}")
+    yield blamed, breach("a whole response", f"{seen.operation.name}: {failure.kind}")
 
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:

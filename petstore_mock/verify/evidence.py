@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, hide
-from petstore_mock.common.values import counted
+from petstore_mock.common.values import counted, without_none
 from petstore_mock.interface.bodies import plain_text
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, NULLS
@@ -29,12 +29,11 @@ from petstore_mock.verify.seen import NO_JSON
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.common.values import Json
     from petstore_mock.interface.gaps import Gap
     from petstore_mock.interface.table import Operation, Parameter
-    from petstore_mock.verify.seen import History, Seen
+    from petstore_mock.verify.seen import History, Pet, Seen
 
-    Pet = JsonObject
     # A choice: empty if the register does not have it, None if the exchange shows none.
     Choice = str | None
     Read = Callable[[Seen, History], Choice]
@@ -209,18 +208,14 @@ def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
     return probe if in_path else probe.with_parameter(parameter, text)
 
 
-def _parameter_of(gap: Gap, operation: Operation) -> Parameter:
-    return next(one for one in operation.parameters if one.gap == gap.name)
-
-
 def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     """Compare a response with what each alternative makes of the invalid value of a parameter."""
-    parameter = _parameter_of(gap, seen.operation)
+    parameter = next(one for one in seen.operation.parameters if one.gap == gap.name)
     rules = parameters(seen.operation)[parameter.name]
     instead = {name: use(seen.text(parameter), rules) for name, use in gap.alternatives.items()}
     if seen.is_refusal:
         return _named(instead, None)
-    others = {name: value for name, value in instead.items() if value is not None}
+    others = without_none(instead)
     if parameter is seen.operation.limit:
         return _of_limit(others, seen, history)
     if parameter.sets:
@@ -391,7 +386,7 @@ def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
 
 def _common_ids(seen: Seen, other: Seen) -> list[int]:
     """Return the ids of a list that another one has as well, in its order."""
-    return [pet["id"] for pet in seen.pets if other.pet(pet["id"])]
+    return [pet_id for pet_id in seen.ids if pet_id in other.ids]
 
 
 # Creates
@@ -412,7 +407,7 @@ def _assignment(seen: Seen, history: History) -> Choice:
 
 
 def _assigned(history: History) -> Choice:
-    ids: list[int] = [one.pets[0]["id"] for one in history.created]
+    ids = [one.ids[0] for one in history.created]
     if len(ids) < _ENOUGH_IDS:
         return None
     steps = [later - former for former, later in pairwise(ids)]
@@ -429,7 +424,7 @@ def _visible(seen: Seen, history: History) -> Choice:
     create = history.exchanges[seen.number - 2]
     if create not in history.created or seen.number == 1:
         return None
-    pet_id = create.pets[0]["id"]
+    pet_id = create.ids[0]
     if seen.pet(pet_id) is not None:
         return "immediate"
     would_show = seen.status == 404 and not seen.is_removed

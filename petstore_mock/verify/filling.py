@@ -15,16 +15,13 @@ from petstore_mock.common.real import time
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.table import FIELDS, MEMBERS, OPERATIONS
 from petstore_mock.verify.probes import LONG_TEXT, Probe, text_of
-from petstore_mock.verify.seen import Wanted, is_pet, known_part, oddness
+from petstore_mock.verify.seen import Wanted, is_pet, known_part, length
 
 if TYPE_CHECKING:
-    from petstore_mock.common.values import Json, JsonObject
-    from petstore_mock.verify.seen import Seen
+    from petstore_mock.common.values import Json
+    from petstore_mock.verify.seen import Pet, Seen
 
-    Pet = JsonObject
 
-# The number of probes that read odd animals.
-_ODD: Final = 3
 # A random id near it is probably unused, and a service that keeps ids in 32 bits can read it.
 _FAR: Final = 2**31
 # First letters that put labels in another order than ids.
@@ -57,14 +54,12 @@ class Filling:
     def __init__(self) -> None:
         # If no response showed an animal, 1 is a guess.
         self._known = 1
-        # The animals of lists whose values services most often change by mistake.
-        self._odd: list[Pet] = []
+        # The animals of the longest list.
+        self._listed: list[Pet] = []
         # The animals that the run created and did not remove: the number of their fields, by id.
         self.made: dict[int, int] = {}
         # Values of listed animals, by field.
         self._values: dict[str, list[Json]] = defaultdict(list)
-        # The first animal of a list without filters.
-        self._first: Pet = {}
         # The date and a number of the run, so that an owner can find and remove the animals.
         self._day = iso(time())[:10]
         self._run = f"{self._day.replace('-', '')}{secrets.randbelow(10_000):04}"
@@ -85,22 +80,19 @@ class Filling:
         elif seen.operation.shows_many:
             self._add_listed(seen)
         # No list showed an animal yet.
-        elif not self._odd:
+        elif not self._listed:
             self._known = last["id"]
 
     def _add_listed(self, seen: Seen) -> None:
-        pets = seen.pets
-        if not seen.filters:
-            self._first = pets[0]
-        others = [pet["id"] for pet in pets if pet["id"] not in self.made]
-        self._known = [pets[-1]["id"], *others][-1]
-        for pet in filter(is_pet, pets):
+        self._listed = max(seen.pets, self._listed, key=len)
+        others = [pet_id for pet_id in seen.ids if pet_id not in self.made]
+        self._known = [seen.ids[-1], *others][-1]
+        for pet in filter(is_pet, seen.pets):
             for name, value in known_part(pet).items():
                 known = self._values[name]
-                if len(known) < _MOST_VALUES and value not in known:
+                is_new = value is not None and value not in known
+                if is_new and len(known) < _MOST_VALUES:
                     known.append(value)
-        by_id = {pet["id"]: pet for pet in [*self._odd, *pets]}
-        self._odd = sorted(by_id.values(), key=oddness, reverse=True)[:_ODD]
 
     def fill(self, probe: Probe, number: int) -> Probe:
         """Return a probe with values for its placeholders. ``number`` makes its label unique.
@@ -138,8 +130,8 @@ class Filling:
             return texts[kind]
         if kind == "later":
             return self._later(*name.split(":"))
-        if kind in {"any", "edge"}:
-            return self._of_field(name, is_edge=kind == "edge")
+        if kind == "any":
+            return self._of_field(name)
         if kind in MEMBERS:
             return text_of(self._references(kind)[0])
         if kind == "other":
@@ -157,17 +149,16 @@ class Filling:
             # The last one with all fields shows most.
             return max(reversed(self.made), key=self.made.__getitem__)
         place = int(word.removeprefix("odd"))
-        if place > len(self._odd):
+        if place > len(self._listed):
             raise SkippedError
-        return int(self._odd[place - 1]["id"])
+        by_length = sorted(self._listed, key=length, reverse=True)
+        return int(by_length[place - 1]["id"])
 
-    def _of_field(self, name: str, *, is_edge: bool) -> str:
-        values = [*filter(text_of, self._values.get(name, ()))]
-        if not values:
+    def _of_field(self, name: str) -> str:
+        """Return the text of the value in the middle: a filter such as ``after`` selects some animals with it."""
+        ordered = sorted(filter(text_of, self._values[name]))
+        if not ordered:
             return text_of(FIELDS[name].samples[0])
-        if not is_edge:
-            return text_of(values[0])
-        ordered = sorted({text_of(value): value for value in values}.values())
         return text_of(ordered[len(ordered) // 2])
 
     def _later(self, operation: str, name: str) -> str:
@@ -178,14 +169,14 @@ class Filling:
         for value in self._values[field]:
             for item in value if is_array(value) else [value]:
                 wanted = Wanted(parameter, item)
-                if any(map(wanted.selects, others)) and not wanted.selects(self._first):
+                if any(map(wanted.selects, others)) and not wanted.selects(self._listed[0]):
                     return text_of(item)
-        return self._of_field(field, is_edge=parameter.says.is_ordered)
+        return self._of_field(field)
 
     def _references(self, name: str) -> list[object]:
         """Return at most two ids of records that exist: those that listed animals refer to."""
-        known = dict.fromkeys(filter(_may_refer, self._values.get(name, ())))
-        return [*known][:2] or [1]
+        known = [*filter(_may_refer, self._values[name])]
+        return known[:2] or [1]
 
 
 def _may_refer(value: object) -> bool:

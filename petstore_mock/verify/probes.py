@@ -12,7 +12,7 @@ A target, a header field or a body may hold these placeholders, and responses gi
 - ``{run}`` and ``{day}``: digits that begin with the date of the run, and this date in ISO 8601
 - ``{categoryId}``, the name of a field that refers to another record: its value in a listed animal, or a sample
 - ``{other:categoryId}``: another such value, if listed animals have several
-- ``{any:born}``: a value of a field in a listed animal, or a sample; ``{edge:born}``: one in the middle
+- ``{any:born}``: the value in the middle of those of a field in listed animals, or a sample
 - ``{later:listPets:born}``: a value with which this filter selects listed animals, but not the first one
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
@@ -68,6 +67,8 @@ class Run:
         self._filling = Filling()
         self._limits = limits
         self._progress = progress
+        # How often a request was sent again on a new connection.
+        self._comparisons = 0
         # Whether every operation refuses the key.
         self._is_key_lost = False
         # Operations that refuse a key, although other operations accept it.
@@ -138,7 +139,7 @@ class Run:
     def _reads_of(self, clause: str) -> int:
         """Return how often to read an animal. It may appear late (gap visibility)."""
         views = [seen for seen in self.checked if seen.probe.shows == clause]
-        was_seen = any(view.is_about in {None, pet["id"]} for view in views for pet in view.pets)
+        was_seen = any(view.is_about in {None, *view.ids} for view in views if view.pets)
         if was_seen or len(views) < 2 * _FEW:
             return _FEW
         return 1
@@ -150,8 +151,7 @@ class Run:
             seen = self._ask(self._filling.fill(probe, len(self.checked)))
         except SkippedError as error:
             # Confirmed failures break clauses. The others are an outage or come from the user's limits.
-            new = self.seen[count_before:]
-            self.checked += [failed for failed in new if failed.confirmed]
+            self.checked += [failed for failed in self.seen[count_before:] if failed.confirmed]
             if str(error):
                 self.skipped.append((probe, str(error)))
             return None
@@ -164,7 +164,7 @@ class Run:
         """Send a request with its retries, and return the last exchange."""
         if probe.has_key and self._is_key_lost:
             raise SkippedError(_KEY_LOST)
-        seen = self._send_patiently(probe)
+        seen = self._compared(self._send_patiently(probe))
         if seen.status == 401 and probe.has_key:
             self._require_key(probe)
         if probe.operation.may_be_repeated:
@@ -172,6 +172,20 @@ class Run:
         if seen.has_failed:
             self._confirm(seen)
         return seen
+
+    def _compared(self, seen: Seen) -> Seen:
+        """Send a request again on a new connection if its connection may be the reason for the response."""
+        if not seen.may_be_of_connection or self._comparisons == _FEW:
+            return seen
+        self._comparisons += 1
+        self._sender.close()
+        again = self._send_patiently(seen.probe)
+        if again.status in {seen.status, 0}:
+            return seen
+        # One finding is enough.
+        seen.status_anew, self._sender.opens_anew = again.status, True
+        self.checked.append(seen)
+        return again
 
     def _retried(self, seen: Seen) -> Seen:
         """Send a failed request again, and return the last exchange."""
@@ -299,20 +313,15 @@ class Run:
         if self._end_at <= max(self._next, monotonic()):
             yield self._late
 
-    def _crashed(self) -> dict[Probe, int]:
-        """Return how often each probe got a 5xx, without those that got another response as well."""
-        crashed = Counter(seen.template for seen in self.seen if seen.status >= 500)
-        for seen in self.seen:
-            if seen.status < 500:
-                crashed.pop(seen.template, None)
-        return crashed
+    def _crashed(self) -> set[Probe]:
+        """Return the probes that got a 5xx each time."""
+        crashed = {seen.template for seen in self.seen if seen.status >= 500}
+        return crashed - {seen.template for seen in self.seen if seen.status < 500}
 
     def _fails_often(self, probe: Probe) -> bool:
-        """Whether the probe, which is sent again after a 5xx, or several like it got a 5xx."""
-        crashes = self._crashed()
-        own = crashes.pop(probe.template or probe, 0)
-        alike = sum(other.is_like(probe) for other in crashes)
-        return own > 2 * (TRIES - 1) or alike >= _FEW
+        """Whether several others like the probe got a 5xx."""
+        others = self._crashed() - {probe.template or probe}
+        return sum(other.is_like(probe) for other in others) >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
         most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]
@@ -329,9 +338,7 @@ class Run:
 
     def _account(self, seen: Seen) -> None:
         """Note the animal that a create may have added, and write its receipt."""
-        if seen.is_refusal:
-            return
-        if 300 <= seen.status < 400:
+        if 300 <= seen.status < 500:
             return
         name = str(seen.sent.get(LABEL, ""))
         self.left.append((seen.target_id, name))

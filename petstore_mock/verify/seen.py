@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, permutations, starmap
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar
@@ -42,7 +42,8 @@ _MOST_OF_A_KIND: Final = 100
 
 # How often a request has to fail in a row. Fewer failures may be an outage.
 TRIES: Final = 3
-_BEYOND_INT64: Final = 10**19
+# Responses to a request line behind the rest of a body.
+_GARBLED: Final = frozenset({400, 405, 501})
 _LONGEST_NUMBER: Final = 100
 NO_JSON: Final = object()
 
@@ -50,8 +51,7 @@ NO_JSON: Final = object()
 def _number(text: str) -> float:
     """Return a number. 1.0 is the integer 1, as JSON Schema says (Validation 2020-12 §6.1.1)."""
     number = float(text)
-    is_small = abs(number) < _BEYOND_INT64 and len(text) < _LONGEST_NUMBER
-    if is_small and number.is_integer():
+    if number.is_integer() and len(text) < _LONGEST_NUMBER:
         return int(Decimal(text))
     return number
 
@@ -179,6 +179,8 @@ class Seen:
         self.confirmed = False
         # Whether it repeats a request whose response was lost.
         self.is_repeat = False
+        # The status of the same request on a new connection, if that differs; else 0.
+        self.status_anew = 0
         self.number, self.operation = exchange.number, probe.operation
         self.line = probe.line
         # The request without the values of the service's animals.
@@ -310,9 +312,14 @@ class Seen:
         return [item for item in objects if not names.isdisjoint(item)]
 
     @property
+    def ids(self) -> list[int]:
+        """The ids of these animals."""
+        return [pet["id"] for pet in self.pets]
+
+    @property
     def is_distinct(self) -> bool:
         """Whether all elements are animals with different ids."""
-        return len({pet["id"] for pet in self.pets}) == len(self.items or ())
+        return len({*self.ids}) == len(self.items or ())
 
     @property
     def is_json(self) -> bool:
@@ -355,6 +362,16 @@ class Seen:
         return has_sent(pet, change)
 
     @property
+    def may_be_of_connection(self) -> bool:
+        """Whether an earlier request on the connection may be the reason for the response: its key, or its body."""
+        # Each change has a new connection.
+        if self.operation.commits:
+            return False
+        is_garbled = self.status in _GARBLED and not self.probe.is_open
+        is_let_in = self.is_success and self.probe.expected.status == 401
+        return is_garbled or is_let_in
+
+    @property
     def responds(self) -> bool:
         """Whether a response arrived, at least its head, and it is no 5xx of a service that is down."""
         is_down = self.failure is None and self.status >= 500
@@ -394,24 +411,16 @@ def has_sent(pet: Pet, change: Seen) -> bool:
     return all(is_same_value(name, pet.get(name), value) for name, value in change.sets.items())
 
 
-def oddness(pet: Mapping[str, Json]) -> tuple[bool, bool, int]:
-    """Return a sort key, which is higher for an animal whose values some services change by mistake."""
-    is_beyond_ascii = has_large = False
-    longest = 0
-    for value in pet.values():
-        if isinstance(value, str):
-            longest = max(longest, len(value))
-            is_beyond_ascii |= not value.isascii()
-        elif is_integer(value):
-            has_large |= abs(value) > 2**53
-    return is_beyond_ascii, has_large, longest
+def length(pet: Mapping[str, Json]) -> int:
+    """Return the length of an animal as JSON. Values that services change by mistake are long, escapes included."""
+    return len(json.dumps(pet))
 
 
 def _sample(items: list[Json], filters: Sequence[Wanted], made: Collection[int]) -> list[Json]:
     """Return the odd elements of a long list and the first others, in the order of the list, and all of ``made``.
 
-    An element is odd if a check may refuse it, or if services change its values by mistake. The work after a response
-    must not grow with animals times requests: a service may ignore ``limit``.
+    An element is odd if a check may refuse it. The work after a response must not grow with animals times requests: a
+    service may ignore ``limit``.
     """
     is_right = is_valid(ANIMAL)
     ids: set[int | None] = set()
@@ -420,7 +429,7 @@ def _sample(items: list[Json], filters: Sequence[Wanted], made: Collection[int])
     for item in items:
         pet_id = item["id"] if is_right(item) else None
         is_strange = pet_id is None or pet_id in ids
-        is_odd = is_strange or any(oddness(item)[:2]) or not matches(item, filters)
+        is_odd = is_strange or not matches(item, filters)
         ids.add(pet_id)
         counts[is_odd] += 1
         if pet_id in made or counts[is_odd] <= _MOST_OF_A_KIND:
@@ -437,6 +446,15 @@ def accepts_plain(exchanges: Iterable[Seen]) -> bool:
             if seen.is_success:
                 return True
     return not was_sent
+
+
+def _is_wrong_copy(seen: Seen, other: Seen) -> bool:
+    """Whether two lists have the same animals, although one breaks its filter and one its limit."""
+    limits = {seen.limit or inf, other.limit or inf}
+    is_too_long = seen.count > min(limits) and len(limits) > 1 and other.probe.is_valid
+    if not is_too_long or seen.pets != other.pets:
+        return False
+    return not all(matches(pet, seen.filters) for pet in seen.pets)
 
 
 class View(NamedTuple):
@@ -507,9 +525,8 @@ class History:
 
     @cached_property
     def ignores_queries(self) -> bool:
-        """Whether a list breaks both its limit and its filter: the service, or a cache, ignores the query."""
-        too_long = [seen for seen in self.lists if seen.count > (seen.limit or seen.count)]
-        return any(not matches(pet, seen.filters) for seen in too_long for pet in seen.pets)
+        """Whether the service, or a cache, ignores the query: lists with another limit and filter are the same."""
+        return any(starmap(_is_wrong_copy, permutations(self.lists, 2)))
 
     def of(self, operation: Operation) -> list[Seen]:
         """Return the exchanges of an operation."""
@@ -529,14 +546,6 @@ class History:
     def is_utf8(self) -> bool:
         """Whether every body is UTF-8. Otherwise texts differ for this reason."""
         return not any(seen.beyond_utf8 for seen in self.exchanges)
-
-    def echoes_plain(self, name: str) -> bool:
-        """Whether the responses to plain creates have the sent value of a field."""
-        for seen in self.created:
-            is_plain = seen.probe.is_valid and name in seen.sets
-            if is_plain and seen.pets[0].get(name) != seen.sets[name]:
-                return False
-        return True
 
     def unserved(self, operation: Operation) -> set[int]:
         """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""
@@ -565,6 +574,10 @@ class History:
     def is_known(self, pet_id: int, number: int) -> bool:
         """Whether an earlier response showed or created the animal."""
         return self._first.get(pet_id, number) < number
+
+    def returns_former(self, seen: Seen) -> bool:
+        """Whether a create returns an animal that was there before."""
+        return seen.operation.does.adds and self.is_known(seen.target_id or 0, seen.number)
 
     def around(self, pet_id: int, number: float, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
         """Return an animal as responses before and after a request show it, between the same changes of this run.
@@ -603,6 +616,14 @@ class History:
     def has_short_pages(self) -> bool:
         return any(map(self.is_short, self.lists))
 
+    @cached_property
+    def order(self) -> list[int]:
+        """The ids of the longest list without a filter; empty if such a list is a short page."""
+        whole = [seen for seen in self.lists if not seen.filters]
+        if any(map(self.is_short, whole)):
+            return []
+        return max((seen.ids for seen in whole), key=len)
+
     def is_short(self, seen: Seen) -> bool:
         """Whether a page is shorter than its limit, although more animals match (gap page_fill)."""
         if seen.limit is None or not seen.probe.is_valid:
@@ -611,7 +632,7 @@ class History:
 
     def _late(self, seen: Seen) -> set[int]:
         """Return the created animals that may not be in a list yet (gap visibility), or that its filter may lose."""
-        created = {create.pets[0]["id"] for create in self.created}
+        created = {create.ids[0] for create in self.created}
         if seen.filters or not created <= self.listed:
             return created
         return {pet_id for pet_id in created if not self.around(pet_id, seen.number, lists=True)[0]}
@@ -638,7 +659,7 @@ class History:
     def is_late(self) -> bool:
         """Whether a created animal appeared later than in the next response (gap visibility)."""
         for create in self.created:
-            views = self.views.get(create.target_id or 0)
+            views = self.views.get(create.ids[0])
             if views and views[0].number > create.number + 1:
                 return True
         return False

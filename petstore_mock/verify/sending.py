@@ -59,6 +59,8 @@ class Sender:
         self._connection = Connection(url, most_body=_MOST_BODY, context=context)
         self.close = self._connection.close
         self.is_tls = self._connection.is_tls
+        # Whether each request has a connection of its own.
+        self.opens_anew = False
         self._has_certificate = context is not None
         self._key = key
         self._headers = headers
@@ -82,6 +84,8 @@ class Sender:
         Raises:
             FailedError: no whole response arrived.
         """
+        if self.opens_anew:
+            self.close()
         return self._connection.send(self._request(probe, self._key, self._headers), timeout=timeout)
 
     def _request(self, probe: Probe, key: str, headers: Mapping[str, str]) -> ApiRequest:

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from petstore_mock.common.masking import cut_middle
 from petstore_mock.common.suggesting import readable
-from petstore_mock.common.values import counted
+from petstore_mock.common.values import counted, without_none
 from petstore_mock.interface.behaviour import Behaviour
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Verdict:
     @property
     def choices(self) -> dict[str, str]:
         """The learned gaps with their alternatives."""
-        return {name: finding.choice for name, finding in self.gaps.items() if finding.choice is not None}
+        return without_none({name: finding.choice for name, finding in self.gaps.items()})
 
     @property
     def behaviour(self) -> Behaviour:

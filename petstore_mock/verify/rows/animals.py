@@ -28,6 +28,7 @@ from petstore_mock.verify.row import (
     REMOVES,
     About,
     Result,
+    breach,
     success_clause,
 )
 from petstore_mock.verify.rows.checks import cause_of, is_refused
@@ -44,7 +45,7 @@ _LARGEST: Final = 2**63 - 1
 _EXACT: Final = 2**53
 _SHOWING_ONE: Final = frozenset({SUCCESS, OPEN, ABSENT_OR_THERE})
 # Texts that are no id, although a careless service reads one in it.
-_ODD_TEXTS: Final = ("+{known}", "%20{known}", "{known}.0", "{known}x")
+_ODD_TEXTS: Final = ("+{known}", "%20{known}", "{known}.0", "{known}x", "0_{known}")
 
 
 def rows() -> Rows:
@@ -117,14 +118,7 @@ def _is_wrong(seen: Seen, history: History) -> bool:
     is_rule = seen.is_refusal and has_values
     if is_rule or seen.status in KEYS_AND_LIMITS:
         return False
-    return seen.is_about is None or _existed(seen, seen.is_about, history)
-
-
-def _existed(seen: Seen, pet_id: int, history: History) -> bool:
-    if seen.operation.commits:
-        return history.was_last_there(pet_id, seen.number)
-    before, _ = history.around(pet_id, seen.number)
-    return bool(before)
+    return seen.is_about is None or _was_there(seen, history)
 
 
 def _was_there(seen: Seen, history: History) -> bool:
@@ -175,6 +169,6 @@ def _is_asked_for(seen: Seen, _history: History) -> Results:
     if seen.probe.is_valid:
         words = f"the animal with id {seen.pet_id}"
     if is_object(document) and "id" in document:
-        yield Result(not seen.shows_another, words, "another animal")
+        yield Result(not seen.shows_another, words)
     elif seen.operation in READS and expected == OPEN and is_array(document) and document:
-        yield Result(holds=False, expected=words)
+        yield breach(words)

@@ -8,28 +8,24 @@ from json import JSONDecoder, dumps
 from typing import TYPE_CHECKING
 
 from petstore_mock.interface.bodies import plain, short, wrong_bodies
-from petstore_mock.interface.kinds import Edge, edges, quick
+from petstore_mock.interface.kinds import quick
 from petstore_mock.interface.schemas import members_of, properties, schema, violations
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json
 from petstore_mock.interface.table import FIELDS, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import REFUSED, Phase, request, sends
-from petstore_mock.verify.row import OF_REQUESTS, WITH_BODY, About, Result, lead
-from petstore_mock.verify.rows.checks import is_refused
-from petstore_mock.verify.rows.lists import is_refused_value
+from petstore_mock.verify.row import OF_REQUESTS, WITH_BODY, About, breach, lead
+from petstore_mock.verify.rows.checks import edges_of, is_accepted, is_refused, names_of, reasons_of, text_of_member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from petstore_mock.common.values import Json
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.bodies import WrongBody
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.row import Change, Clause, Results, Rows
+    from petstore_mock.verify.rows.checks import Choice
     from petstore_mock.verify.seen import History, Seen
-
-    # A member of a body with its JSON text, which is empty if the body leaves the member out.
-    Choice = tuple[str, str]
 
 
 def rows() -> Rows:
@@ -60,13 +56,20 @@ def _of_wrong_body(operation: Operation, wrong: WrongBody) -> Clause:
 
 def _is_refused(member: str, seen: Seen, history: History) -> Results:
     """Check that the service refuses a wrong body. A service that does not check a member is one finding."""
+    # Another clause is about unknown names.
+    if seen.has_failed and seen.sent.keys() - members_of(seen.operation).keys():
+        return
     for result in is_refused(seen, history):
         cause = _unchecked(member, seen, history) if seen.is_success else result.cause
         yield result._replace(cause=cause)
 
 
 def _unchecked(member: str, seen: Seen, history: History) -> str:
-    """Return the cause of an accepted wrong body: the service does not check the member, or no body at all."""
+    """Return the cause of an accepted wrong body: the service converts values, or it does not check them."""
+    sent = seen.sent.get(member)
+    for pet in seen.pets:
+        if sent is not None and type(pet.get(member)) is not type(sent):
+            return f"{seen.operation.name} converts values"
     tried = [one for one in history.of(seen.operation) if one.probe.expected is REFUSED and one.sent]
     checks_none = all(one.is_success for one in tried)
     return f"{seen.operation.name} checks no {'body' if checks_none else member}"
@@ -144,7 +147,7 @@ def _of_values(operation: Operation, body: str, names: Iterable[str]) -> Rows:
         mutant = "{end}" if is_enum else "{short}-{end}"
         others = dict(samples)
         own = others.pop(name, None)
-        for edge in _edges(rules[name]):
+        for edge in edges_of(rules[name]):
             accepts = partial(_accepts, (name, edge.text))
             row = about(end=edge.end, value=edge.words).says("{start}-{end}", "{name}: {value} is allowed", accepts)
             row.mistake(f"{mutant}-refused", "refuses the {name} {value}", _refuse_sent(name, edge.text))
@@ -170,46 +173,17 @@ def _start(operation: Operation, name: str) -> str:
     return f"{first}{short(name)}"
 
 
-def _edges(rules: Mapping[str, Json]) -> list[Edge]:
-    allowed = rules.get("enum", ())
-    return [*(Edge(value, value, dumps(value)) for value in allowed), *edges(rules)]
-
-
 def _accepts(wanted: Choice, seen: Seen, history: History) -> Results:
     """Check that a body may have a value of a member, or none if its text is empty."""
     if not history.accepts_plain:
         return
-    if seen.is_success:
-        yield Result(holds=True)
-    elif is_refused_value(seen):
-        reasons = _reasons(seen, history)
-        # Another choice of this request may be the reason.
-        if not reasons or wanted in reasons:
-            # A service that refuses several values of a member, or of a filter with its name, is one finding.
-            cause = ", ".join(sorted({name for name, _ in reasons}))
-            yield Result(holds=False, expected="the value to be accepted", cause=cause)
-
-
-def _choices(seen: Seen) -> set[Choice]:
-    """Return the choices of a plain request: values that a schema just allows, and members that are left out."""
-    choices: set[Choice] = set()
-    for name, rules in members_of(seen.operation).items():
-        text = _text(seen.sent, name)
-        if text in {"", *(edge.text for edge in _edges(rules))}:
-            choices.add((name, text))
-    return choices
-
-
-def _text(members: Mapping[str, Json], name: str) -> str:
-    """Return a member as JSON text; empty if it is left out."""
-    return dumps(members[name]) if name in members else ""
-
-
-def _reasons(seen: Seen, history: History) -> set[Choice]:
-    """Return the choices of a refused request that no accepted one has."""
-    accepted = [one for one in history.of(seen.operation) if one.probe.is_valid and one.is_success]
-    return _choices(seen).difference(*map(_choices, accepted))
+    reasons = reasons_of(seen, history)
+    if seen.has_failed and wanted in reasons:
+        yield breach("the value to be accepted", names_of(reasons))
+    # Another choice of this request may be the reason.
+    elif not reasons or wanted in reasons:
+        yield from is_accepted(seen, history)
 
 
 def _refuse_sent(name: str, text: str) -> Change:
-    return changes.refuse_if(lambda turn: _text(turn.fields, name) == text)
+    return changes.refuse_if(lambda turn: text_of_member(turn.fields, name) == text)

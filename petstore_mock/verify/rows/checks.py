@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import TYPE_CHECKING
 
 from petstore_mock.interface.bodies import short
-from petstore_mock.interface.kinds import kind_of
-from petstore_mock.interface.schemas import properties
+from petstore_mock.interface.kinds import Edge, edges, kind_of
+from petstore_mock.interface.schemas import members_of, properties
 from petstore_mock.interface.table import ANIMAL
-from petstore_mock.verify.probes import ABSENT, ELSEWHERE
+from petstore_mock.verify.probes import ABSENT, ELSEWHERE, KEYS_AND_LIMITS
 from petstore_mock.verify.row import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from petstore_mock.common.values import Json
     from petstore_mock.interface.kinds import Kind
-    from petstore_mock.interface.table import Operation
     from petstore_mock.verify.row import Results
     from petstore_mock.verify.seen import History, Seen
+
+    # A parameter with its text, or a member of a body with its JSON text, which is empty if the body leaves it out.
+    # An unusual value has the id of its clause instead.
+    Choice = tuple[str, str]
 
 
 # Causes: the same text for all breaches by one mistake of the service. The id of a clause names the broken clause.
@@ -25,13 +32,13 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
     """Return the cause of a wrong status; empty if it is unknown."""
     if seen.status in history.unserved(seen.operation):
         return f"{seen.status} from {seen.operation.name}"
-    by_value = failing_value(seen, history)
+    by_value = _failing_choices(seen, history)
     if by_value:
         return by_value
     if seen.is_disguised:
         return f"errors with {seen.status}"
-    if seen.shows_another:
-        return "another animal"
+    if _shows_others(seen, history):
+        return f"{seen.operation.section}-asked-for"
     # Accepted keys and bodies have causes of their own, but all absent animals are alike.
     is_accepted = seen.is_success and wanted != ABSENT.status
     if wanted and not is_accepted:
@@ -39,13 +46,31 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
     return ""
 
 
+def _failing_choices(seen: Seen, history: History) -> str:
+    """Return the cause of a failure of some values, by their clause or their names; else empty."""
+    by_value = failing_value(seen, history)
+    # A service that fails for a wrong request may not refuse any.
+    if by_value or seen.probe.expected.status or not seen.has_failed:
+        return by_value
+    return names_of(reasons_of(seen, history))
+
+
+def _shows_others(seen: Seen, history: History) -> bool:
+    """Whether a request shows another animal, or none because valid requests show other animals."""
+    if seen.status != 404:
+        return seen.shows_another
+    return any(one.shows_another for one in history.of(seen.operation))
+
+
 def failing_value(seen: Seen, history: History) -> str:
     """Return the clause about the unusual values of a field, if the operation fails for each of them; else empty."""
     if not seen.has_failed or history.unserved(seen.operation):
         return ""
+    reasons = reasons_of(seen, history)
     for name in properties(ANIMAL):
-        if has_unusual(name, seen) and _always_fails(name, seen.operation, history):
-            return unusual_clause(name)
+        clause = unusual_clause(name)
+        if (name, clause) in reasons:
+            return clause
     return ""
 
 
@@ -67,9 +92,47 @@ def unusual_clause(name: str) -> str:
     return "" if beyond is None else f"2-{short(name)}-{beyond.id}"
 
 
-def _always_fails(name: str, operation: Operation, history: History) -> bool:
-    tried = [one for one in history.of(operation) if one.probe.has_key and has_unusual(name, one)]
-    return all(one.has_failed for one in tried)
+# What may be the reason for a refusal or a failure
+
+
+def edges_of(rules: Mapping[str, Json]) -> list[Edge]:
+    allowed = rules.get("enum", ())
+    return [*(Edge(value, value, dumps(value)) for value in allowed), *edges(rules)]
+
+
+def _choices(seen: Seen) -> set[Choice]:
+    """Return the choices of a request: its parameters, edges, unusual values, and members that are left out."""
+    choices = {*seen.chosen.items()}
+    for name, rules in members_of(seen.operation).items():
+        text = text_of_member(seen.sent, name)
+        if text in {"", *(edge.text for edge in edges_of(rules))}:
+            choices.add((name, text))
+        if name in properties(ANIMAL) and has_unusual(name, seen):
+            choices.add((name, unusual_clause(name)))
+    return choices
+
+
+def text_of_member(members: Mapping[str, Json], name: str) -> str:
+    """Return a member as JSON text; empty if it is left out."""
+    return dumps(members[name]) if name in members else ""
+
+
+def reasons_of(seen: Seen, history: History) -> set[Choice]:
+    """Return the choices of a refused request that no accepted one has."""
+    accepted = [one for one in history.of(seen.operation) if one.is_success]
+    return _choices(seen).difference(*map(_choices, accepted))
+
+
+def names_of(choices: Iterable[Choice]) -> str:
+    """Return a cause: refused values of a member, and of a filter with its name, are one finding."""
+    return ", ".join(sorted({name for name, _ in choices}))
+
+
+def is_accepted(seen: Seen, history: History) -> Results:
+    """Check that the service accepts the values of a request."""
+    is_refused_value = seen.is_refusal and seen.status not in KEYS_AND_LIMITS | ELSEWHERE
+    if seen.is_success or is_refused_value:
+        yield Result(seen.is_success, "the value to be accepted", names_of(reasons_of(seen, history)))
 
 
 def is_refused(seen: Seen, history: History) -> Results:

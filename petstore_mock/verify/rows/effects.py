@@ -30,6 +30,7 @@ from petstore_mock.verify.row import (
     WHOLE_LISTS,
     About,
     Result,
+    breach,
     success_clause,
 )
 from petstore_mock.verify.rows.checks import cache_of
@@ -38,13 +39,10 @@ from petstore_mock.verify.seen import has_sent, is_pet, is_same_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Expected, Probe
     from petstore_mock.verify.row import Clause, Results, Rows
-    from petstore_mock.verify.seen import History, Seen
-
-    Pet = JsonObject
+    from petstore_mock.verify.seen import History, Pet, Seen
 
 
 def rows() -> Rows:
@@ -114,13 +112,15 @@ def _is_kept(operation: Operation, seen: Seen, history: History) -> Results:
     create = history.last(operation, seen.number)
     if create is None:
         return
-    pet_id: int = create.pets[0]["id"]
+    pet_id = create.ids[0]
     _, later = history.around(pet_id, seen.number)
     is_found = bool(later or seen.pet(pet_id))
     if not is_found and history.is_late:
         return
     if is_found or _would_show(seen, history):
-        yield Result(is_found, f"the created animal {pet_id}, in this response or later{cache_of(seen)}")
+        words = f"the created animal {pet_id}, in this response or later{cache_of(seen)}"
+        # If creates return wrong ids, no request can find their animals.
+        yield Result(is_found, words, "2-id-assigned")
 
 
 def _would_show(seen: Seen, history: History) -> bool:
@@ -152,27 +152,25 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
         return
     twins = _twins(operation, seen, history)
     if twins:
-        yield Result(holds=False, expected=f"one animal for each create; the animals {twins} share a {LABEL}")
+        yield breach(f"one animal for each create; the animals {twins} share a {LABEL}")
     if not _is_whole(seen, history):
         return
-    own = [create.pets[0]["id"] for create in history.created if create.operation is operation]
+    own = [create.ids[0] for create in history.created if create.operation is operation]
     looked = [pet_id for pet_id in own if history.should_show(seen, pet_id)]
     if looked:
         # One animal is enough, because the others may appear later.
         is_shown = not history.listed.isdisjoint(looked)
-        shown_ids = ", ".join(map(str, looked))
-        words = f"the created animals {shown_ids} as well; no list shows any of them{cache_of(seen)}"
+        words = f"the created animals {looked} as well; no list shows any of them{cache_of(seen)}"
         # If lists have other ids than reads, no listed animal can be read.
         yield Result(is_shown, words, "".join(map(success_clause, READS_BY_ID[:1])))
 
 
 def _twins(operation: Operation, seen: Seen, history: History) -> list[int]:
     """Return the animals of a list that have the label of one create, if the label was made for it."""
-    pets = [*filter(is_pet, seen.pets)]
     sent = [one.label for one in history.exchanges]
     for create in history.of(operation):
         # An earlier run may have used the label.
-        alike = [pet["id"] for pet in pets if pet.get(LABEL) == create.label]
+        alike = [pet["id"] for pet in seen.pets if pet.get(LABEL) == create.label]
         new = [pet_id for pet_id in alike if not history.is_known(pet_id, create.number)]
         is_own = "{label}" in create.template.body
         if is_own and len(new) > sent.count(create.label):
@@ -296,7 +294,7 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
 
 def _change_of(seen: Seen, history: History) -> Seen | None:
     """Return the last change of an animal in a response."""
-    pet_ids = {seen.is_about, *(pet["id"] for pet in seen.pets)}
+    pet_ids = {seen.is_about, *seen.ids}
     for change in reversed(history.changed):
         if change.number <= seen.number and change.is_about in pet_ids:
             return change

@@ -21,6 +21,7 @@ from petstore_mock.verify.row import (
     CHANGES,
     CREATES,
     CREATES_WITH_BODY,
+    HELD,
     LISTS,
     OF_REQUESTS,
     READS,
@@ -28,6 +29,7 @@ from petstore_mock.verify.row import (
     SHOWS_ONE,
     About,
     Result,
+    breach,
 )
 from petstore_mock.verify.rows.checks import (
     cache_of,
@@ -43,14 +45,12 @@ from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, known_par
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.kinds import Delicate
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.row import Clause, Results, Rows
-    from petstore_mock.verify.seen import History, Seen
+    from petstore_mock.verify.seen import History, Pet, Seen
 
-    Pet = JsonObject
 
 # The fields that a client sends.
 _SENT: Final = tuple(name for name in properties(ANIMAL) if not FIELDS[name].is_assigned)
@@ -129,13 +129,14 @@ def _of_identity() -> Rows:
 
 def _has_unique_ids(seen: Seen, _history: History) -> Results:
     if len(seen.pets) > 1:
-        yield Result(len({pet["id"] for pet in seen.pets}) == len(seen.pets), "each id once")
+        yield Result(len({*seen.ids}) == len(seen.pets), "each id once")
 
 
 def _has_new_id(seen: Seen, history: History) -> Results:
     for pet in seen.pets:
         is_known = history.is_known(pet["id"], seen.number)
-        yield Result(not is_known, f"a new id; another animal has {pet['id']}")
+        # Ids that lose digits are the same ids in lists.
+        yield Result(not is_known, f"a new id; another animal has {pet['id']}", "2-id-unique")
         yield Result(pet["id"] != seen.sent.get("id"), f"another id than {pet['id']}, which the client chose")
 
 
@@ -192,16 +193,17 @@ def _has_sent(name: str, seen: Seen, history: History, *, is_beyond: bool) -> Re
     value = seen.sets.get(name)
     if value is None or not seen.has_right_texts:
         return
-    if seen.probe.expected.status != 0:
+    # Another clause says that a create returns a new animal.
+    if seen.probe.expected.status != 0 or history.returns_former(seen):
         return
     if seen.probe.is_delicate:
         return
     if has_unusual(name, seen) is not is_beyond:
         return
     if is_beyond and failing_value(seen, history) == unusual_clause(name):
-        yield Result(holds=False, expected=f"400, or {name} to be {describe(value)}")
-    elif seen.pets and is_pet(seen.document):
-        yield from _same_as_sent(name, seen.pets[0], value, history)
+        yield breach(f"400, or {name} to be {describe(value)}")
+    for pet in filter(is_pet, seen.pets[:1]):
+        yield from _same_as_sent(name, pet, value, history)
 
 
 def _same_as_sent(
@@ -279,10 +281,10 @@ def _keeps_exactly(name: str, seen: Seen, history: History) -> Results:
     if seen.has_failed:
         failed = [one for one in history.of(seen.operation) if one.has_failed]
         if all(one.probe.is_delicate for one in failed):
-            yield Result(holds=False, expected=f"400, or {name} to be {describe(value)}")
+            yield breach(f"400, or {name} to be {describe(value)}")
     elif seen.status == 400:
-        yield Result(holds=True)
-    elif seen.pets and history.echoes_plain(name):
+        yield HELD
+    elif seen.pets and not history.returns_former(seen):
         yield from _same_as_sent(name, seen.pets[0], value, history, cause=_cause_of_change(name, seen, history))
 
 
@@ -301,8 +303,9 @@ def _is_changed_alike(name: str, create: Seen, seen: Seen) -> bool:
         return True
     if create.probe.is_delicate or create.sent.get(name) == create.pets[0].get(name):
         return False
-    # A service that changes plain letters beyond ASCII changes the delicate ones, too.
-    return has_unusual(name, create) and has_unusual(name, seen)
+    # A service that changes plain texts, or plain letters beyond ASCII, changes such delicate ones, too.
+    both_unusual = has_unusual(name, create) and has_unusual(name, seen)
+    return create.probe.is_valid or both_unusual
 
 
 def _ways_of(name: str, create: Seen) -> list[str]:
@@ -359,7 +362,7 @@ def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet 
     _, after = history.around(pet_id, seen.number, lists=True)
     if not seen.operation.commits:
         return history.former(pet_id, seen.number, lists=True), next(iter(after), None)
-    if seen.operation.does.adds and history.is_known(pet_id, seen.number):
+    if history.returns_former(seen):
         return None, None
     # Nothing before the change counts, so one later response has to do.
     _, later = history.around(pet_id, seen.number)

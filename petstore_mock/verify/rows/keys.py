@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 _UNKNOWN: Final = f"Bearer {UNKNOWN_KEY}"
 # Keys that are nearly right, as templates. A space behind the key is left out: HTTP does not count it (RFC 9110 §5.5).
 _NEARLY: Final = (
-    *("Bearer {key in another case}", "Bearer {key without its end}", "Bearer {key}x", "Bearer {key}\u00e9"),
+    "Bearer {key in another case}",
+    "Bearer {key without its end}",
+    "Bearer {key}x",
+    "Bearer {key}\u00e9",
     "Bearer {key}{long}",
 )
 _WITHOUT_SCHEME: Final = ("{key}", "Basic {key}", "Bearer", f"Bearer {{key}}, {_UNKNOWN}")

@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.schemas import parameters
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import ELSEWHERE, KEYS_AND_LIMITS, OPEN, Phase, largest, limits_of, request
-from petstore_mock.verify.row import LISTS, OF_REQUESTS, About, Result
+from petstore_mock.verify.probes import OPEN, Phase, largest, limits_of, request
+from petstore_mock.verify.row import HELD, LISTS, OF_REQUESTS, About, Result, breach
+from petstore_mock.verify.rows.checks import is_accepted
 from petstore_mock.verify.seen import is_pet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from petstore_mock.common.values import JsonObject
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.row import Clause, Results, Rows
-    from petstore_mock.verify.seen import History, Seen, Wanted
+    from petstore_mock.verify.seen import History, Pet, Seen, Wanted
 
-    Pet = JsonObject
 
 # A limit that shows whether pages are full.
 _FEW: Final = 4
+# The cause of too long lists, and of all lists of a service that ignores the query.
+_TOO_LONG: Final = "a list is too long"
 
 
 def rows() -> Rows:
@@ -85,17 +86,6 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     yield row
 
 
-def is_accepted(seen: Seen, history: History) -> Results:
-    """Check that the service accepts a value of a parameter."""
-    if seen.is_success or (is_refused_value(seen) and _accepts_each(seen, history)):
-        yield Result(seen.is_success, "the value to be accepted", ", ".join(seen.chosen))
-
-
-def is_refused_value(seen: Seen) -> bool:
-    """Whether the service refuses a request because of a value."""
-    return seen.is_refusal and seen.status not in KEYS_AND_LIMITS | ELSEWHERE
-
-
 def _is_at_most(limit: Parameter, seen: Seen, history: History, *, is_given: bool) -> Results:
     most = seen.limit
     if most is None or seen.items is None:
@@ -109,7 +99,7 @@ def _is_at_most(limit: Parameter, seen: Seen, history: History, *, is_given: boo
         words = f"a list of at most {most}, not {seen.count}"
         if history.ignores_queries:
             words += ", because the service, or a cache in front of it, ignores the query"
-        yield Result(seen.count <= most, words, "a list is too long")
+        yield Result(seen.count <= most, words, _TOO_LONG)
 
 
 def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
@@ -118,7 +108,7 @@ def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
     if seen.probe.gap == gap:
         would_show = len(history.views) > most
         if seen.is_refusal:
-            yield Result(holds=True)
+            yield HELD
     if seen.items is None or seen.probe.is_valid:
         return
     if seen.count > most or would_show:
@@ -153,7 +143,24 @@ def _finds(seen: Seen, history: History) -> Results:
     there = history.standing(seen)
     if seen.items or there:
         words = f"an animal such as id {min(there, default=0)}, which earlier and later responses show"
-        yield Result(bool(seen.items), words, "empty")
+        cause = _TOO_LONG if history.ignores_queries else "empty"
+        yield Result(bool(seen.items), words, cause)
+    lost = _lost(seen, history)
+    if lost:
+        yield breach(f"the animals {lost} as well, which lists without a filter show among these")
+
+
+def _lost(seen: Seen, history: History) -> list[int]:
+    """Return the animals that a filter loses. Those behind the last animal of a list may be on a later page."""
+    if not seen.filters or not history.is_short(seen):
+        return []
+    shown = seen.ids
+    found = [pet_id for pet_id in history.order if pet_id in history.standing(seen)]
+    # In another order, a later page may have each of the others.
+    if [pet_id for pet_id in found if pet_id in shown] != shown:
+        return []
+    last = max(map(found.index, shown), default=0)
+    return sorted({*found[:last]}.difference(shown))
 
 
 # Filters
@@ -188,14 +195,12 @@ def _selected(parameter: Parameter) -> str:
 
 
 def _allowed(operation: Operation, parameter: Parameter) -> list[str]:
-    allowed: list[str] = parameters(operation)[parameter.name].get("enum", [])
-    return allowed
+    return [*parameters(operation)[parameter.name].get("enum", ())]
 
 
 def _sample(parameter: Parameter) -> str:
     """Return a placeholder for a value that a listed animal has."""
-    kind = "edge" if parameter.says.is_ordered else "any"
-    return f"{{{kind}:{parameter.filters_by}}}"
+    return f"{{any:{parameter.filters_by}}}"
 
 
 def _selects(parameter: Parameter, seen: Seen, history: History) -> Results:
@@ -211,7 +216,7 @@ def _selects(parameter: Parameter, seen: Seen, history: History) -> Results:
 def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
     """Return the cause of animals that a filter should not have selected."""
     if history.ignores_queries:
-        return "a list is too long"
+        return _TOO_LONG
     field = wanted.parameter.filters_by
     # A list that leaves out the field is wrong without a filter, too.
     if all(field not in pet for pet in seen.pets):
@@ -289,11 +294,3 @@ def _queries(operation: Operation) -> list[Parameter]:
 def _queries_before(operation: Operation, parameter: Parameter) -> list[Parameter]:
     queries = _queries(operation)
     return queries[: queries.index(parameter)]
-
-
-def _accepts_each(seen: Seen, history: History) -> bool:
-    """Whether the service accepts each of several parameters alone, with the same value."""
-    if len(seen.chosen) < 2:
-        return True
-    accepted = [one.chosen for one in history.of(seen.operation) if one.is_success]
-    return all({name: text} in accepted for name, text in seen.chosen.items())

@@ -15,7 +15,7 @@ from petstore_mock.interface.schemas import properties, required_names, violatio
 from petstore_mock.interface.table import ANIMAL, ERROR
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ELSEWHERE, Phase, request
-from petstore_mock.verify.row import EVERY, LISTS, SHOWS, SHOWS_ONE, About, Result
+from petstore_mock.verify.row import EVERY, HELD, LISTS, SHOWS, SHOWS_ONE, About, Result, breach
 from petstore_mock.verify.rows.checks import cause_of
 
 if TYPE_CHECKING:
@@ -101,10 +101,10 @@ def of_member(kind: str, name: str, item: Mapping[str, Json]) -> Results:
         missing = _missing(kind, item)
         if name in missing:
             words = f"each {kind} to have {' and '.join(missing)}; one has {', '.join(item)}"
-            yield Result(holds=False, expected=words, cause=f"{kind} without members")
+            yield breach(words, f"{kind} without members")
         return
     if quick(rules)(item[name]):
-        yield Result(holds=True)
+        yield HELD
         return
     wrong = violations(rules, item[name], name)
     yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", other_type(kind, name, item[name]))
@@ -127,7 +127,7 @@ def _is_called_json(seen: Seen) -> bool:
 
 
 def _is_whole(_seen: Seen, _history: History) -> Results:
-    yield Result(holds=True)
+    yield HELD
 
 
 def _needs_body(seen: Seen) -> bool:
@@ -138,7 +138,7 @@ def _needs_body(seen: Seen) -> bool:
 def _has_json(seen: Seen, history: History) -> Results:
     if seen.prefix:
         before = dumps(cut(seen.prefix.decode("utf-8", "backslashreplace"), 60))
-        yield Result(holds=False, expected=f"a JSON body without {before} before it", cause="prefix")
+        yield breach(f"a JSON body without {before} before it", "prefix")
         return
     if not _needs_body(seen):
         return
@@ -165,9 +165,12 @@ def _is_at_base_address(seen: Seen, history: History) -> Results:
         yield Result(seen.is_success, "a list at this base address")
 
 
-def _is_array(seen: Seen, _history: History) -> Results:
+def _is_array(seen: Seen, history: History) -> Results:
     if seen.is_readable:
-        yield Result(seen.items is not None, "a JSON array", "form of documents")
+        # Of several JSON values, one a line, only a list of one animal is JSON.
+        is_json = all(one.is_json for one in history.lists if one.is_success)
+        cause = "form of documents" if is_json else "1-json-body"
+        yield Result(seen.items is not None, "a JSON array", cause)
 
 
 def _has_objects(seen: Seen, _history: History) -> Results:
