@@ -84,7 +84,9 @@ class Filling:
             self._known = last["id"]
 
     def _add_listed(self, seen: Seen) -> None:
-        self._listed = max(seen.pets, self._listed, key=len)
+        # A service may make up a list for a wrong limit.
+        if seen.probe.is_valid:
+            self._listed = max(seen.pets, self._listed, key=len)
         others = [pet_id for pet_id in seen.ids if pet_id not in self.made]
         self._known = [seen.ids[-1], *others][-1]
         for pet in filter(is_pet, seen.pets):

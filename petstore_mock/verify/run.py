@@ -180,7 +180,7 @@ class Run:
         self._comparisons += 1
         self._sender.close()
         again = self._send_patiently(seen.probe)
-        if again.status in {seen.status, 0}:
+        if again.status == seen.status:
             return seen
         # One finding is enough.
         seen.status_anew, self._sender.opens_anew = again.status, True

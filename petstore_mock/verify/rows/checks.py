@@ -9,7 +9,7 @@ from petstore_mock.interface.bodies import short
 from petstore_mock.interface.kinds import Edge, edges, kind_of
 from petstore_mock.interface.schemas import members_of, properties
 from petstore_mock.interface.table import ANIMAL
-from petstore_mock.verify.probes import ABSENT, ELSEWHERE, KEYS_AND_LIMITS
+from petstore_mock.verify.probes import ABSENT, ELSEWHERE, REFUSED
 from petstore_mock.verify.row import Result
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def names_of(choices: Iterable[Choice]) -> str:
 
 def is_accepted(seen: Seen, history: History) -> Results:
     """Check that the service accepts the values of a request."""
-    is_refused_value = seen.is_refusal and seen.status not in KEYS_AND_LIMITS | ELSEWHERE
+    is_refused_value = seen.is_refusal and seen.status not in REFUSED.others
     if seen.is_success or is_refused_value:
         yield Result(seen.is_success, "the value to be accepted", names_of(reasons_of(seen, history)))
 

@@ -284,8 +284,11 @@ def _keeps_exactly(name: str, seen: Seen, history: History) -> Results:
             yield breach(f"400, or {name} to be {describe(value)}")
     elif seen.status == 400:
         yield HELD
-    elif seen.pets and not history.returns_former(seen):
-        yield from _same_as_sent(name, seen.pets[0], value, history, cause=_cause_of_change(name, seen, history))
+    elif not history.returns_former(seen):
+        for pet in seen.pets[:1]:
+            # Another clause is about a missing field.
+            if name in pet:
+                yield from _same_as_sent(name, pet, value, history, cause=_cause_of_change(name, seen, history))
 
 
 def _cause_of_change(name: str, seen: Seen, history: History) -> str:

@@ -152,7 +152,7 @@ def _finds(seen: Seen, history: History) -> Results:
 
 def _lost(seen: Seen, history: History) -> list[int]:
     """Return the animals that a filter loses. Those behind the last animal of a list may be on a later page."""
-    if not seen.filters or not history.is_short(seen):
+    if not history.is_short(seen):
         return []
     shown = seen.ids
     found = [pet_id for pet_id in history.order if pet_id in history.standing(seen)]
