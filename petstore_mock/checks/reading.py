@@ -160,6 +160,7 @@ _DISTRUST: Final = frozenset({"SSLCertVerificationError", "CertificateError", "C
 _NO_RESPONSE: Final = 599  # tornado's status for a lost response
 _GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
 _DEEPEST: Final = 10  # exceptions of a chain
+_WRAPPERS: Final = (Exception, RuntimeError, ValueError)  # clients raise these "from" the error of a library
 
 
 class UnknownErrorError(Exception):
@@ -187,7 +188,8 @@ def classify_exception(error: BaseException) -> Kind:
         kind = _kind(link)
         if kind is not None:
             return kind
-        if type(link).__module__ == "builtins":
+        is_wrapper = type(link) in _WRAPPERS and link.__cause__ is not None
+        if type(link).__module__ == "builtins" and not is_wrapper:
             # A KeyError is a mistake of the client, whatever its cause.
             break
     name = f"{type(error).__module__}.{type(error).__qualname__}"
@@ -285,12 +287,10 @@ def _curl_number(error: BaseException, names: set[str]) -> int | None:
 
 def _status(error: BaseException) -> int | None:
     response: Any = getattr(error, "response", None)
-    own = _first_status(error, ("status_code", "status", "code"))
-    if own is not None:
-        return own
-    of_response = _first_status(response, ("status_code", "status"))
-    if of_response is not None:
-        return of_response
+    for holder, names in ((error, ("status_code", "status", "code")), (response, ("status_code", "status"))):
+        status = _first_status(holder, names)
+        if status is not None:
+            return status
     # requests' RetryError contains urllib3's error.
     for link in (error, _wrapped(error)):
         found = _GAVE_UP.fullmatch(str(_reason(link)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from petstore_mock.checks.check import Call, Exchanges, Observation
     from petstore_mock.checks.reading import Fields
     from petstore_mock.common.values import Json
+    from petstore_mock.interface.conditions import Condition
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
 
@@ -34,13 +35,16 @@ _EARLY: Final = 0.05  # seconds by which clocks and schedulers differ
 
 _LATEST: Final = 20  # earlier requests with which a check compares
 _WAITS: Final = 0.3  # seconds before the first request of a call
+ERROR: Final = Source("7", "an error response makes the call fail with its HTTP status")
 _HOST: Final = Source("RFC 9110 §7.2", "the Host field has the service's host and port")
 # Header fields that may differ between two calls. requests_are_valid judges the key.
 _OF_CONNECTIONS: Final = frozenset(
-    {"authorization", "connection", "cookie", "if-none-match", "if-modified-since", "keep-alive"}
+    {"authorization", "connection", "content-length", "cookie", "if-none-match", "if-modified-since", "keep-alive"}
 )
 
 REDIRECTS: Final = range(300, 400)  # RFC 9110 §15.4
+# After these, a client has no reason to pause: it follows a redirection at once, and the others are final.
+FINAL: Final = frozenset({400, 401, 404, *REDIRECTS})
 _MOVED: Final = frozenset({301, 308})  # RFC 9110 §15.4.2, §15.4.9: a client may store these
 _PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # the same request is refused again
 _NOT_EXECUTED: Final = frozenset({301, 302, 307, 308, *range(400, 500)})
@@ -135,13 +139,24 @@ def requests_are_valid(seen: Observation) -> Mistake | None:
         mistake = in_head or _needless_body(exchange)
         if mistake is not None:
             return mistake
-        if exchange.is_violation and not _is_excused(seen, place):
-            words = "" if exchange.sentence is None else exchange.sentence.text
-            source = Source(exchange.section or "4", words)
-            cause = "" if exchange.condition is None else exchange.condition.message
+        refusal = _refusal(seen.call, exchange)
+        if refusal is not None and not _is_excused(seen, place):
             line, reason = exchange.request_line, exchange.reason
-            return Mistake("invalid request", source, request=line, reason=reason, cause=cause)
+            return Mistake("invalid request", source_of(exchange), request=line, reason=reason, cause=refusal.message)
     return None
+
+
+def _refusal(call: Call | None, exchange: Exchange) -> Condition | None:
+    """Return why the service refused an invalid request. Another check judges a change that a read sent."""
+    is_judged = exchange.is_violation and not _is_change(call, exchange)
+    return exchange.condition if is_judged else None
+
+
+def source_of(exchange: Exchange) -> Source:
+    """Return the place that has the rule behind a refusal."""
+    if exchange.sentence is None:
+        return ERROR
+    return Source(exchange.section or ERROR.section, exchange.sentence.text)
 
 
 def _wrong_host(exchange: Exchange, url: str) -> Mistake | None:
@@ -220,10 +235,14 @@ def requests_are_asked_for(seen: Observation) -> Mistake | None:
     are_excused = seen.shared and any(asks_for(seen.call, exchange) for exchange in seen.exchanges)
     location = ""
     for exchange in seen.exchanges:
+        if _refusal(seen.call, exchange) is not None:
+            # requests_are_valid judges it.
+            continue
         mistake = _difference(seen.call, exchange)
         # The response before named the address, as a redirection does (RFC 9110 §10.2.2).
-        is_excused = are_excused or exchange.url == location
-        if mistake is not None and (commits(exchange) or not is_excused):
+        is_named = are_excused or exchange.url == location
+        is_excused = is_named and exchange.method == "GET"
+        if mistake is not None and not is_excused:
             return mistake
         location = urljoin(exchange.url, exchange.response_headers.get("Location", ""))
     return None
@@ -232,7 +251,7 @@ def requests_are_asked_for(seen: Observation) -> Mistake | None:
 def _unasked_without_call(seen: Observation) -> Mistake | None:
     for exchange in seen.exchanges:
         if seen.doing and commits(exchange):
-            return _unasked(exchange)
+            return Mistake("unrequested change", request=exchange.request_line)
     return None
 
 
@@ -252,10 +271,11 @@ def commits(exchange: Exchange) -> bool:
     return exchange.operation is not None and OPERATIONS[exchange.operation].commits
 
 
-def _unasked(exchange: Exchange) -> Mistake:
-    row = OPERATIONS[exchange.operation or ""]
-    source = Source(row.section, f"{row.name}: {row.summary}")
-    return Mistake("unrequested change", source, request=exchange.request_line)
+def _is_change(call: Call | None, exchange: Exchange) -> bool:
+    """Whether a request may change something, although its call only reads."""
+    if call is None or call.row.commits:
+        return False
+    return exchange.method != "GET" and not is_ping(exchange)
 
 
 def _difference(call: Call, exchange: Exchange) -> Mistake | None:
@@ -263,7 +283,8 @@ def _difference(call: Call, exchange: Exchange) -> Mistake | None:
     if is_ping(exchange):
         return None
     if exchange.operation != call.operation:
-        return _unasked(exchange) if commits(exchange) else None
+        may_change = commits(exchange) or _is_change(call, exchange)
+        return Mistake("unrequested change", request=exchange.request_line) if may_change else None
     in_path = call.row.path_values(exchange.target)
     path = call.row.identifier
     if path is not None and in_path.get(path.name) != str(call.path_value):
@@ -278,11 +299,9 @@ def _wrong_parameter(call: Call, exchange: Exchange, in_path: Mapping[str, str])
             continue
         name = parameter.name
         wanted, sent = call.arguments.get(name), _text_of(parameter, exchange, in_path)
-        fitting = [wanted]
-        if wanted is None:
-            # The client may send the default.
-            fitting = [None, schemas.parameters(call.row)[name].get("default")]
-        if any(_is_text_of(sent, value) for value in fitting):
+        default = schemas.parameters(call.row)[name].get("default")
+        is_default = wanted is None and _is_text_of(sent, default)
+        if is_default or _is_text_of(sent, wanted):
             continue
         how = f"without {name}={wanted}" if sent is None else f"with {_shown(name, sent, wanted)}"
         source = Source(call.row.section, parameter.sentence.text)
@@ -314,9 +333,7 @@ def _is_text_of(text: str | None, value: object) -> bool:
 def _wrong_body(call: Call, exchange: Exchange) -> Mistake | None:
     # The service may reject a request that waits for "100 (Continue)" without reading its body (RFC 9110 §10.1.1).
     is_unread = not exchange.body and exchange.condition is not None
-    if exchange.cut_request or is_unread:
-        return None
-    if call.body is None:
+    if exchange.cut_request or is_unread or call.body is None:
         return None
     sent = _json(exchange)
     source = Source(call.row.section, sentence_about("body", call.operation).text)
@@ -372,14 +389,14 @@ def chains(seen: Observation) -> list[list[Exchange]]:
     found: dict[tuple[str, str, bytes], list[list[Exchange]]] = {}
     for exchange in seen.exchanges:
         of_request = found.setdefault((exchange.method, exchange.target, exchange.body), [])
-        if of_request and _may_be_retried(of_request[-1][-1]):
+        if of_request and may_pass(of_request[-1][-1]):
             of_request[-1].append(exchange)
         else:
             of_request.append([exchange])
     return list(chain.from_iterable(found.values()))
 
 
-def _may_be_retried(exchange: Exchange) -> bool:
+def may_pass(exchange: Exchange) -> bool:
     """Whether a response is a failure that may pass, or was lost."""
     fault = exchange.fault
     if exchange.status is None:
@@ -404,13 +421,13 @@ _FIRST_CREATE: Final = operations("creates")[0]
 )
 def no_repeated_create(seen: Observation) -> Mistake | None:
     """Judge creates, and other operations that are not idempotent."""
-    if seen.shared:
-        return None
     for asked in chains(seen):
         latest: dict[str, Exchange] = {}
         for exchange in asked:
             row = OPERATIONS.get(exchange.operation or "")
-            if row is None or row.may_be_repeated:
+            # Threads of the client may send other creates.
+            is_other = seen.call is not None and not asks_for(seen.call, exchange)
+            if row is None or row.may_be_repeated or is_other:
                 continue
             former = latest.get(row.name)
             if former is not None and former.status not in _NOT_EXECUTED:

@@ -8,6 +8,7 @@ that this response allows: a result, a status, or a lost response. A check compa
 from __future__ import annotations
 
 import json
+from itertools import filterfalse
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ from petstore_mock.checks.reading import (
     type_name,
 )
 from petstore_mock.checks.requests import (
+    ERROR,
     REDIRECTS,
     TELL_TO_WAIT,
     asks_for,
@@ -36,8 +38,10 @@ from petstore_mock.checks.requests import (
     is_fine,
     is_lost,
     is_ping,
+    may_pass,
     same,
     seconds_told,
+    source_of,
     was_moved,
 )
 from petstore_mock.common.guards import is_array, is_object
@@ -69,7 +73,8 @@ _LATE: Final = 0.2
 _HELD: Final = 0.27
 # Characters of a text. For longer texts, a sentence shows where they begin to differ.
 _LONG: Final = 20
-_ERROR: Final = Source("7", "an error response makes the call fail with its HTTP status")
+# Failures in a row after which a circuit breaker may open.
+_BREAKS: Final = 3
 _LIST: Final = operations("lists")[0]
 _MOST: Final = "a limited number of" if _LIST.limit is None else f"at most {_LIST.limit.name!r}"
 _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither pages nor an order"
@@ -119,7 +124,7 @@ def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | Non
     if outcome.error is None or isinstance(outcome.kind, int):
         is_right = _is_told_to_wait(outcome.kind, seen.earlier)
     else:
-        is_right = _is_own_rule(call, outcome)
+        is_right = _is_own_rule(seen, call, outcome)
         words = "the interface allows this call"
         if outcome.kind in _LOST:
             words += "; perhaps the client used a closed or busy connection, a proxy, or a wrong address"
@@ -134,7 +139,7 @@ def _not_asked(seen: Observation, call: Call, outcome: Outcome) -> Mistake | Non
 
 def _asks_enough(call: Call, outcome: Outcome, exchanges: Exchanges) -> bool:
     """Whether a call sent a request of its operation, or of the operation that replaces it, or failed."""
-    asked = [exchange for exchange in exchanges if not is_ping(exchange)]
+    asked = [*filterfalse(is_ping, exchanges)]
     if outcome.error is not None:
         return True
     if asked and call.row.replacement:
@@ -144,8 +149,6 @@ def _asks_enough(call: Call, outcome: Outcome, exchanges: Exchanges) -> bool:
 
 def _is_told_to_wait(status: Kind | None, earlier: Exchanges) -> bool:
     """Whether an earlier response with ``status`` told the client to wait, and the wait is not over."""
-    if status not in TELL_TO_WAIT:
-        return False
     told = [exchange for exchange in earlier if exchange.status == status]
     if not told:
         return False
@@ -158,8 +161,11 @@ def _is_told_to_wait(status: Kind | None, earlier: Exchanges) -> bool:
     return longest > max(0.0, passed - _LATE)
 
 
-def _is_own_rule(call: Call, outcome: Outcome) -> bool:
-    """Whether a client rejects an odd animal by its own rule. §2 shows no limits, so a client may have such rules."""
+def _is_own_rule(seen: Observation, call: Call, outcome: Outcome) -> bool:
+    """Whether a client rejects an odd animal, or sends nothing after several failures, by its own rule.
+
+    §2 shows no limits, so a client may have such rules. A circuit breaker opens after failures in a row.
+    """
     if outcome.kind not in {None, "argument"}:
         return False
     error = outcome.error
@@ -167,6 +173,8 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
     is_refusal = is_value_error or type(error).__module__ != "builtins"
     body = call.body or {}
     is_odd = any(value not in MEMBERS[name].samples for name, value in body.items() if name in MEMBERS)
+    if sum(map(may_pass, seen.earlier[-_BREAKS:])) == _BREAKS:
+        return is_refusal
     return is_odd and is_refusal
 
 
@@ -176,7 +184,7 @@ def _cause(outcome: Outcome) -> str:
         return ""
     # A line may raise errors of several classes, for example of a library that can't read a response.
     kind = outcome.kind if outcome.kind in _LOST else ""
-    return f"{kind} {own_place(outcome.error.__traceback__)}"
+    return f"{kind} {own_place(outcome.error.__traceback__)}".strip()
 
 
 @check(
@@ -231,12 +239,12 @@ class _Allowed(NamedTuple):
 
     kinds: Kinds
     why: str
-    source: Source = _ERROR
+    source: Source = ERROR
 
 
 @check(
-    section=_ERROR.section,
-    words=_ERROR.words,
+    section=ERROR.section,
+    words=ERROR.words,
     needs=("outcome",),
     rules={
         "followed as a read": "{outcome} although {request} received {status}, and the client followed it with {read}",
@@ -268,11 +276,10 @@ def outcome_fits_response(seen: Observation) -> Mistake | None:
 def _stopped_at_interim(outcome: Outcome, last: Exchange, allowed: _Allowed) -> Mistake | None:
     """Return the mistake of a client that did not read past an interim response. Most of them can't help it."""
     fault = last.fault
-    is_interim = fault is not None and fault.kind == _INTERIM
-    if outcome.error is None or not is_interim:
+    if fault is None or fault.kind != _INTERIM:
         return None
     source = Source("RFC 9110 §15.2", "a client reads past interim responses, even if it does not expect one")
-    return Mistake("interim response not skipped", source, outcome=str(outcome), why=allowed.why)
+    return Mistake("interim response not skipped", source, _cause(outcome), outcome=str(outcome), why=allowed.why)
 
 
 def _followed_as_read(seen: Observation, outcome: Outcome) -> Mistake | None:
@@ -296,12 +303,12 @@ def _misfit(outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
     may_be_lost = not _LOST.isdisjoint(allowed.kinds)
     if kind == _RESULT:
         return Mistake("wrong outcome", allowed.source, _symptom(outcome, lost=allowed.kinds <= _LOST), **data)
-    data["cause"] = _cause(outcome)
+    cause = data["cause"] = _cause(outcome)
     if kind is None and not _is_of_client(outcome):
-        return Mistake("program error", _own_source(outcome) or allowed.source, **data)
+        return Mistake("program error", _own_source(outcome) or allowed.source, cause, **data)
     is_unknown_loss = kind is None and may_be_lost
     if _RESULT in allowed.kinds and not is_unknown_loss:
-        return Mistake("wrong outcome", allowed.source, **data)
+        return Mistake("wrong outcome", allowed.source, cause, **data)
     if kind is None:
         return Mistake(UNREAD, allowed.source, **data, advice=_READ_IT)
     return Mistake("wrong meaning", allowed.source, **data, kind=kind)
@@ -343,7 +350,7 @@ def _choices(seen: Observation, call: Call) -> list[list[Exchange]]:
 
     If other threads may have sent requests, each request that fits the call may be the call's only request.
     """
-    asked = [exchange for exchange in seen.exchanges if not is_ping(exchange)]
+    asked = [*filterfalse(is_ping, seen.exchanges)]
     if not asked:
         return []
     choices = [asked]
@@ -435,7 +442,7 @@ def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         return _Allowed(_LOST, "its response was lost")
     if condition is not None:
         why = f"the service returned {condition.status}: {condition.message}{told}"
-        return _Allowed({condition.status}, why, _source_of(exchange))
+        return _Allowed({condition.status}, why, source_of(exchange))
     is_own = exchange.operation == call.operation or row.commits
     if is_own or row.shows_many:
         why, words = f"the service returned {exchange.status}{told}", f"{row.success}: {row.response_words}"
@@ -449,12 +456,6 @@ def _shown(fault: Fault, exchange: Exchange) -> str:
         return f"{fault}, which the request asked for by its Accept-Encoding"
     fields = [f"{name}: {value}" for name, value in fault.fields if name in _TELLING_FIELDS]
     return ", ".join(fields) or str(fault)
-
-
-def _source_of(exchange: Exchange) -> Source:
-    if exchange.sentence is None:
-        return _ERROR
-    return Source(exchange.section or _ERROR.section, exchange.sentence.text)
 
 
 def _looked_for(call: Call, seen: Observation) -> _Allowed:
@@ -615,7 +616,7 @@ def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> M
     if len(items) != len(sent):
         return Mistake("wrong number of animals", returned=counted(len(items), "animal"), sent=len(sent))
     left = {animal["id"]: animal for animal in sent}
-    known = set(left)
+    known = [*left]
     for item in items:
         pet = pet_of(item, seen.read_pet)
         if pet is None:
@@ -628,9 +629,8 @@ def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> M
     return None
 
 
-def _unknown(pet_id: Any, known: AbstractSet[int]) -> Mistake:  # noqa: ANN401
-    is_twice = is_integer(pet_id) and pet_id in known
-    why = "more than once" if is_twice else "which the service did not send"
+def _unknown(pet_id: Any, known: Sequence[int]) -> Mistake:  # noqa: ANN401
+    why = "more than once" if pet_id in known else "which the service did not send"
     return Mistake("unknown animal", pet_id=shortened(pet_id), why=why, cause=why)
 
 

@@ -141,9 +141,7 @@ def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of 
 
 _OF_SYS: Final = (
     "excepthook",
-    "displayhook",
     "unraisablehook",
-    "breakpointhook",
     "tracebacklimit",
     "dont_write_bytecode",
     "stdout",
@@ -166,13 +164,11 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "warnings.filters": _list(warnings, "filters"),
     "locale.setlocale()": Setting(partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
     "random.seed()": Setting(random.getstate, random.setstate, _is_drawn_from),
-    "threading.stack_size()": Setting(threading.stack_size, threading.stack_size),
     "threading.settrace()": Setting(threading.gettrace, threading.settrace),
     "threading.setprofile()": Setting(threading.getprofile, threading.setprofile),
     "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
     "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
     "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
-    "gc.callbacks": Setting(lambda: gc.callbacks[:], partial(operator.setitem, gc.callbacks, slice(None))),
     "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
     "sys.get_int_max_str_digits()": Setting(sys.get_int_max_str_digits, sys.set_int_max_str_digits),

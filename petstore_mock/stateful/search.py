@@ -31,7 +31,7 @@ from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.stateful import complete, directed
 from petstore_mock.stateful.example import Example
-from petstore_mock.stateful.replay import replayed
+from petstore_mock.stateful.replay import passes_alone
 from petstore_mock.stateful.report import (
     BY_CHANCE,
     FIXED_CHANCE,
@@ -460,9 +460,8 @@ class _Confirmation:
 
     def _replayed(self, bug: Bug) -> Bug | None:
         """Play the printed test in a new process, if it can import everything."""
-        if not bug.importable or replayed(bug.test) != "passes":
-            return bug
-        return bug.with_words(NOT_REPLAYED)
+        is_untrue = bug.importable and passes_alone(bug.test)
+        return bug.with_words(NOT_REPLAYED) if is_untrue else bug
 
 
 def _rest(scenario: Scenario, taken: int) -> Scenario | None:

@@ -42,6 +42,11 @@ def creates(petstore: PetStoreMock, client: Any) -> None:
     client.create_pet(name="Tom & Jerry", category_id=0, status="sold")
 
 
+def reads_after_a_create(petstore: PetStoreMock, client: Any) -> None:
+    client.create_pet(name="Rex", category_id=1)
+    client.get_pet(petstore.pets[-1]["id"])
+
+
 def misses(_: PetStoreMock, client: Any) -> None:
     client.get_pet(7)
     client.get_pet(-7)

@@ -86,8 +86,10 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_asking.CategoryAsFloat, creates),
         (buggy_asking.NegativeIdEscaped, misses),
         (buggy_living.ResentOnClose, meets(faults.reset(), "createPet")),
+        (reports_more.MethodStays, stories.reads_after_a_create),
     ],
     "no_repeated_create": [
+        (reports_more.HedgesAll, meets(faults.delay(0.6), "createPet")),
         (buggy_living.CreatesAgain, meets(faults.reset(), "createPet", at="after_commit")),
         (buggy_living.CreatesAgainAfterServerError, meets(503, "createPet")),
         (buggy_asking.CreatesAgainWhenUnreadable, meets(faults.malformed_json(), "createPet")),
@@ -118,6 +120,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
             reports_again.SlotHeldInRedirect,
             meets(faults.respond(307, headers={"Location": "/v1/pets"}), "listPets"),
         ),
+        (reports_more.LockTakenAgain, meets(faults.unauthorized(), "listPets")),
     ],
     "event_loop_is_free": [
         (patience.SleepsInItsLoop, meets(503, "listPets")),
@@ -278,6 +281,27 @@ def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
             with watch(maker_of(client), petstore, patience=2.0) as watched:
                 for story in (lists, creates, misses, *stories.LIVES, end):
                     story(petstore, watched)
+        petstore.reset()
+
+
+CAREFUL = (
+    *(reports_more.FailuresBreak, reports_more.HedgesReads, reports_more.LockIsReentrant),
+    *(reports_more.ErrorOfItsOwn, reports_more.EmptyPartLeftOut),
+)
+
+
+@pytest.mark.seconds
+@pytest.mark.parametrize("client", CAREFUL)
+def test_no_check_finds_a_client_that_protects_itself_from_failures(client: type) -> None:
+    with PetStoreMock() as petstore:
+        with watch(maker_of(client), petstore) as watched:
+            for fault in (faults.unauthorized(), faults.malformed_json(), faults.delay(0.6)):
+                for operation in ("listPets", "getPet", "createPet"):
+                    meets(fault, operation)(petstore, watched)
+            petstore.inject(503)
+            for _ in range(8):
+                watched.list_pets()
+            petstore.cancel_faults()
         petstore.reset()
 
 

@@ -104,6 +104,8 @@ ERRORS: list[tuple[BaseException, Any]] = [
     (anyio.EndOfStream(), "transport"),
     (anyio.BrokenResourceError(), "transport"),
     (caused(ApiError(), httpcore.ReadError()), "transport"),
+    (caused(ValueError("no JSON"), json.JSONDecodeError("", "", 0)), "protocol"),
+    (caused(RuntimeError("no response"), httpcore.ReadTimeout()), "timeout"),
     (requests.exceptions.ChunkedEncodingError(), "protocol"),
     (aiohttp.ClientPayloadError(), "protocol"),
     (aiohttp.ContentTypeError(None, (), status=200), "protocol"),  # type: ignore[arg-type]

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import http.client
-from collections.abc import Callable, Sequence
+import io
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from tests.clients.bugs import clients_of
-from tests.clients.correct import TIMEOUT, Answer, HttpClientPets, Json
-from tests.clients.shapes import AsyncPets
+from tests.clients.bugs import after, clients_of, waits
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json
+from tests.clients.shapes import AsyncPets, an_array
 
 # Bugs for which we mended the machine
 
@@ -227,6 +236,297 @@ class BodyInRedirects(FollowsElsewhere):
         return answer
 
 
+# Bugs that the machine met later, of further kinds
+
+
+class BufferGrows(HttpClientPets):
+    """Does not empty the buffer that it reads responses into (pycurl/pycurl#411)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.buffer = io.BytesIO()
+
+    def content(self, response: http.client.HTTPResponse) -> bytes:
+        self.empty()
+        self.buffer.write(response.read())
+        return self.buffer.getvalue()
+
+    def empty(self) -> None:
+        """Do nothing."""
+
+
+class BufferIsEmptied(BufferGrows):
+    """Correct: it empties the buffer."""
+
+    def empty(self) -> None:
+        self.buffer.seek(0)
+        self.buffer.truncate()
+
+
+class MethodStays(HttpClientPets):
+    """Sends reads with the method of an earlier create, which its handle keeps (php-mod/curl#110)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.options: dict[str, str] = {}
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        self.reset()
+        if method != "GET":
+            self.options["method"] = method
+        return super().send(self.options.get("method", "GET"), path, body)
+
+    def reset(self) -> None:
+        """Do nothing."""
+
+
+class MethodIsReset(MethodStays):
+    """Correct: it resets its handle."""
+
+    def reset(self) -> None:
+        self.options.clear()
+
+
+class CircuitOpenError(Exception):
+    """The circuit breaker is open."""
+
+
+class RefusalsBreak(HttpClientPets):
+    """Has a circuit breaker that opens after refusals too (sgl-project/sglang#25811)."""
+
+    lowest = 400
+    failures = 0
+    since = 0.0
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        if self.failures >= 5 and time.monotonic() - self.since < 10:
+            raise CircuitOpenError
+        try:
+            answer = super().ask(method, path, body)
+        except Exception:
+            self.note(failed=True)
+            raise
+        self.note(failed=answer.status >= self.lowest)
+        return answer
+
+    def note(self, *, failed: bool) -> None:
+        self.failures = self.failures + 1 if failed else 0
+        self.since = time.monotonic()
+
+
+class FailuresBreak(RefusalsBreak):
+    """Correct: only failures of the service open it."""
+
+    lowest = 500
+
+
+class LockTakenAgain(HttpClientPets):
+    """Takes the lock that it holds once more, to renew its key after a 401 (kvanbiesen/bmw-cardata-ha#208)."""
+
+    new_lock: Any = threading.Lock
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.lock = self.new_lock()
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        with self.lock:
+            answer = super().ask(method, path, body)
+            if answer.status == 401:
+                self.renew()
+                answer = super().ask(method, path, body)
+            return answer
+
+    def renew(self) -> None:
+        with self.lock:
+            self.key = str(self.key)
+
+
+class LockIsReentrant(LockTakenAgain):
+    """Correct: its lock may be taken again."""
+
+    new_lock = threading.RLock
+
+
+class HedgesAll(HttpClientPets):
+    """Sends a request once more when the response is late, creates too (cristalhq/hedgedhttp#61)."""
+
+    hedged: tuple[str, ...] = ("GET", "POST")
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.url = url
+        self.pool = concurrent.futures.ThreadPoolExecutor(4)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        asked = [self.pool.submit(self.alone, method, path, body)]
+        if method in self.hedged and concurrent.futures.wait(asked, 0.3).not_done:
+            asked.append(self.pool.submit(self.alone, method, path, body))
+        done = concurrent.futures.wait(asked, return_when=concurrent.futures.FIRST_COMPLETED).done
+        return done.pop().result()
+
+    def alone(self, method: str, path: str, body: bytes | None) -> Answer:
+        with contextlib.closing(HttpClientPets(self.url, self.key)) as pets:
+            return pets.send(method, path, body)
+
+    def close(self) -> None:
+        self.pool.shutdown()
+        super().close()
+
+
+class HedgesReads(HedgesAll):
+    """Correct: it does so for reads only."""
+
+    hedged = ("GET",)
+
+
+class EmptyChunk(HttpClientPets):
+    """Sends an empty part of a body as a chunk, which ends the body (psf/requests#2388)."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        if body is None:
+            return super().send(method, path, body)
+        fields = {**self.headers(), "Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+        connection = self.connect()
+        try:
+            connection.request(method, self.base + path, self.chunks(body), fields)
+            return self.receive(connection.getresponse())
+        except BaseException:
+            self.close()
+            raise
+
+    def chunks(self, body: bytes) -> bytes:
+        parts = [b"%x\r\n%b\r\n" % (len(part), part) for part in self.parts(body)]
+        return b"".join(parts) + b"0\r\n\r\n"
+
+    def parts(self, body: bytes) -> Iterable[bytes]:
+        return re.split(b'(")', body)
+
+
+class EmptyPartLeftOut(EmptyChunk):
+    """Correct: it leaves empty parts out."""
+
+    def parts(self, body: bytes) -> Iterable[bytes]:
+        return filter(None, super().parts(body))
+
+
+class QuotesReplaced(HttpClientPets):
+    """Replaces apostrophes by quotation marks before it decodes JSON (NousResearch/atropos#479)."""
+
+    def read(self, answer: Answer) -> Json:
+        return json.loads(answer.body.replace(b"'", b'"'))
+
+
+class NotModifiedIsEmpty(HttpClientPets):
+    """Takes 304 for a success without content (opengisch/qfieldcloud-sdk-python#84)."""
+
+    def list_pets(self, **given: Any) -> Json:
+        try:
+            return super().list_pets(**given)
+        except ApiError as error:
+            if error.status == 304:
+                return []
+            raise
+
+
+class OneIsNoList(HttpClientPets):
+    """Returns the animal itself for a list of one animal (open-horizon/exchange-api#480)."""
+
+    def list_pets(self, **given: Any) -> Json:
+        pets = an_array(super().list_pets(**given))
+        return pets[0] if len(pets) == 1 else pets
+
+
+class FirstAnswerKept(HttpClientPets):
+    """Sends a read again after a 503, and returns the first response (olucurious/PyFCM#112)."""
+
+    taken = 0
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        if method == "GET" and answer.status == 503 and not after(answer):
+            return (answer, super().ask(method, path, body))[self.taken]
+        return answer
+
+
+class SecondAnswerTaken(FirstAnswerKept):
+    """Correct: it returns the second response."""
+
+    taken = 1
+
+
+class ErrorRebuilt(HttpClientPets):
+    """Makes an error of the same class with a message alone, which some classes refuse (ipython/ipython#14762)."""
+
+    kind: type[ValueError] | None = None
+
+    def read(self, answer: Answer) -> Json:
+        try:
+            return json.loads(answer.body)
+        except ValueError as error:
+            kind = self.kind or type(error)
+            raise kind(f"no JSON: {error}") from error
+
+
+class ErrorOfItsOwn(ErrorRebuilt):
+    """Correct: its error has a class that takes a message."""
+
+    kind = ValueError
+
+
+class HeadersInUtf8(HttpClientPets):
+    """Decodes response headers as UTF-8 (tornadoweb/tornado#1608)."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        answer = super().receive(response)
+        answer.headers = {name: self.decode(value.encode("latin-1")) for name, value in response.headers.items()}
+        return answer
+
+    def decode(self, value: bytes) -> str:
+        return value.decode()
+
+
+class HeadersInLatin1(HeadersInUtf8):
+    """Correct: each byte is a character."""
+
+    def decode(self, value: bytes) -> str:
+        return value.decode("latin-1")
+
+
+class ProxiesUnset(HttpClientPets):
+    """Removes the proxies of the environment for its request, and so for the program (conan-io/conan#3100)."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        for name in ("http_proxy", "https_proxy"):
+            os.environ.pop(name, None)
+            os.environ.pop(name.upper(), None)
+        return super().send(method, path, body)
+
+
+def told_from(now: Callable[[], datetime]) -> Callable[[Answer], float | None]:
+    """Return a function that reads the seconds of a short Retry-After, or its date."""
+
+    def seconds(answer: Answer) -> float | None:
+        told = after(answer)
+        if told.isdigit():
+            return float(told) if float(told) < 3 else None
+        try:
+            date = parsedate_to_datetime(told)
+        except ValueError:
+            return None
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=UTC)
+        return min(3.0, max(0.0, (date - now()).total_seconds()))
+
+    return seconds
+
+
+# Subtracts a time without a zone from the date in Retry-After (ossf/criticality_score#808).
+NaiveDates = waits(told_from(partial(datetime.now, None)))
+# Correct: its time has a zone.
+AwareDates = waits(told_from(partial(datetime.now, UTC)))
+
+
 TWINS: dict[Any, Any] = {
     HostStays: FollowsElsewhere,
     TypeTwice: TypeOnce,
@@ -238,5 +538,19 @@ TWINS: dict[Any, Any] = {
     HeadGrows: HeadStays,
     ParametersStay: HttpClientPets,
     BodyInRedirects: FollowsElsewhere,
+    BufferGrows: BufferIsEmptied,
+    MethodStays: MethodIsReset,
+    RefusalsBreak: FailuresBreak,
+    LockTakenAgain: LockIsReentrant,
+    HedgesAll: HedgesReads,
+    EmptyChunk: EmptyPartLeftOut,
+    QuotesReplaced: HttpClientPets,
+    NotModifiedIsEmpty: HttpClientPets,
+    OneIsNoList: HttpClientPets,
+    FirstAnswerKept: SecondAnswerTaken,
+    ErrorRebuilt: ErrorOfItsOwn,
+    HeadersInUtf8: HeadersInLatin1,
+    ProxiesUnset: HttpClientPets,
+    NaiveDates: AwareDates,
 }
 REPORTS_MORE = clients_of(globals(), *TWINS.values())

@@ -51,6 +51,8 @@ def found(client: type[HttpClientPets], **options: Any) -> ClientBugError:
         (reports_more.TypeTwice, "got Content-Type 'application/json, application/json'"),
         (AskedWhenRead, "sent no request and returned"),
         (reports_more.AskedAtEachRead, "sent no request and returned"),
+        (reports_more.BufferGrows, "Extra data"),
+        (reports_more.MethodStays, "which no caller requested"),
     ],
 )
 def test_a_cause_that_shows_in_many_ways_is_one_finding(client: type[HttpClientPets], words: str) -> None:
