@@ -521,7 +521,7 @@ def told_from(now: Callable[[], datetime]) -> Callable[[Answer], float | None]:
     return seconds
 
 
-# Subtracts a time without a zone from the date in Retry-After (ossf/criticality_score#808).
+# Subtracts a time without a zone from the date in Retry-After (ossf/criticality_score#808 has a like one).
 NaiveDates = waits(told_from(partial(datetime.now, None)))
 # Correct: its time has a zone.
 AwareDates = waits(told_from(partial(datetime.now, UTC)))
