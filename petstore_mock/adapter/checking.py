@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
@@ -191,8 +190,7 @@ class _EndOfProgram:
         """Return the bug of the shortest scenario. The step that causes the bug becomes the last one first."""
         steps = bug.scenario.steps
         starts = [replace(bug.scenario, steps=steps[:count]) for count in range(len(steps))]
-        shortest = bisect_left(starts, True, key=lambda start: self._play(start) is not None)  # noqa: FBT003
-        bug = next(filter(None, map(self._play, starts[shortest:])), bug)
+        bug = next(filter(None, map(self._play, starts)), bug)
         return Shrinker(self._play, self._run.options.strategies).shrunk(bug)
 
     def _play(self, scenario: Scenario) -> Bug | None:

@@ -293,8 +293,8 @@ class AdapterProcess:
         with self._lock:
             waiting = [*self._waiting.values()]
             self._waiting.clear()
-            self.is_noticed = bool(waiting) or self.clients > 0
             if self.over is None:
+                self.is_noticed = bool(waiting) or self.clients > 0
                 self.over = self._reason(code, is_waiting=bool(waiting))
             if not self._greeted.done():
                 waiting.append(self._greeted)

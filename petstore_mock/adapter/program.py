@@ -119,8 +119,6 @@ class AdapterProgram:
 
     def _end(self, process: AdapterProcess) -> None:
         """End a process, and keep how it ended, unless a client has noticed its end."""
-        if isinstance(process.over, BrokenAdapterError):
-            raise process.over
         if process.is_noticed:
             process.kill()
         else:

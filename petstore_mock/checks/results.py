@@ -173,9 +173,8 @@ def _is_own_rule(seen: Observation, call: Call, outcome: Outcome) -> bool:
     is_refusal = is_value_error or type(error).__module__ != "builtins"
     body = call.body or {}
     is_odd = any(value not in MEMBERS[name].samples for name, value in body.items() if name in MEMBERS)
-    if sum(map(may_pass, seen.earlier[-_BREAKS:])) == _BREAKS:
-        return is_refusal
-    return is_odd and is_refusal
+    is_open = sum(map(may_pass, seen.earlier[-_BREAKS:])) == _BREAKS
+    return is_refusal and (is_odd or is_open)
 
 
 def _cause(outcome: Outcome) -> str:

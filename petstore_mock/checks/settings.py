@@ -141,7 +141,9 @@ def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of 
 
 _OF_SYS: Final = (
     "excepthook",
+    "displayhook",
     "unraisablehook",
+    "breakpointhook",
     "tracebacklimit",
     "dont_write_bytecode",
     "stdout",
@@ -164,6 +166,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "warnings.filters": _list(warnings, "filters"),
     "locale.setlocale()": Setting(partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
     "random.seed()": Setting(random.getstate, random.setstate, _is_drawn_from),
+    "threading.stack_size()": Setting(threading.stack_size, threading.stack_size),
     "threading.settrace()": Setting(threading.gettrace, threading.settrace),
     "threading.setprofile()": Setting(threading.getprofile, threading.setprofile),
     "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
@@ -184,9 +187,9 @@ _BY_IMPORTS: Final = frozenset(
     {"os.environ", "warnings.filters", "sys.excepthook", "sys.path", "sys.meta_path", "logging._loggerClass"}
 )
 _MODULES: Final = (
-    *(asyncio, builtins, http.client, json, json.decoder, json.encoder, logging, os, random, signal, socket, ssl),
-    *(subprocess, tempfile, threading, time, urllib.parse, urllib.request, warnings),
-)
+    asyncio, builtins, http.client, json, json.decoder, json.encoder, logging, os, random, signal, socket, ssl,
+    subprocess, tempfile, threading, time, urllib.parse, urllib.request, warnings,
+)  # fmt: skip
 # The functions, classes and constants of these are settings too.
 _OWNERS: Final[Members] = {
     **{module.__name__: module for module in _MODULES},
@@ -202,9 +205,9 @@ _OWNERS: Final[Members] = {
 }
 # The same for these modules of libraries, if the program has imported them.
 _OF_LIBRARIES: Final = (
-    *("requests.adapters", "requests.sessions", "urllib3.connection", "urllib3.connectionpool"),
-    *("urllib3.util.connection", "urllib3.util.retry", "urllib3.util.ssl_", "httpx._config"),
-)
+    "requests.adapters", "requests.sessions", "urllib3.connection", "urllib3.connectionpool",
+    "urllib3.util.connection", "urllib3.util.retry", "urllib3.util.ssl_", "httpx._config",
+)  # fmt: skip
 _CONSTANTS: Final = (int, str, bytes, tuple)
 
 

@@ -38,9 +38,7 @@ DESCRIPTION: Final = (
     "calls: petstore-mock check -- node adapter.mjs. The exit code is 0 if no bug was found, 1 on a bug or an "
     "incomplete pass, and 2 for wrong arguments or an adapter that breaks the protocol."
 )
-_SCENARIO: Final = "petstore-check.json"
 _EXAMPLES: Final = 200
-_PATIENCE: Final = 2.0
 _FOUND: Final = 1
 # These decide what a scenario shows, so a scenario file keeps them.
 _KEPT: Final = ("patience", "longest_wait", "retries", "tls", "concurrent")
@@ -63,12 +61,12 @@ def add_options(parser: ArgumentParser) -> None:
     add("--retries", metavar="N,...", help=words)
     add("--limits", metavar="A..B", type=_range, help="the limits that lists ask for")
     words = "how long a call may wait for a response that never comes, in seconds (default: %(default)s)"
-    add("--patience", metavar="S", type=float, default=_PATIENCE, help=words)
+    add("--patience", metavar="S", type=float, default=2.0, help=words)
     add("--tls", action="store_true", help="serve https; the adapter gets the file of the certificate authority as ca")
     add("--ignore", metavar="RULE", action="append", default=[], help="a rule that does not count; can be repeated")
     add("--first", action="store_true", help="stop at the first bug")
     words = "the file for the scenarios of the bugs, which --replay plays again (default: %(default)s)"
-    add("--scenario", metavar="FILE", type=Path, default=Path(_SCENARIO), help=words)
+    add("--scenario", metavar="FILE", type=Path, default=Path("petstore-check.json"), help=words)
     add("--replay", metavar="FILE", type=Path, help="play only the scenarios in this file")
     add("--json", metavar="FILE", type=Path, help="write the report as JSON, unless the exit code is 2")
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from petstore_mock.common.masking import cut, printable
-from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.refusing import refuse, require, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -49,8 +49,12 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def by_name(rows: Iterable[Row]) -> Mapping[str, Row]:
-    """Return the rows of a table by name, in their order."""
-    return MappingProxyType({row.name: row for row in rows})
+    """Return the rows of a table by name, in their order; refuse two rows with one name."""
+    table: dict[str, Row] = {}
+    for row in rows:
+        require(row.name not in table, "a unique name for each row of a table", name=row.name)
+        table[row.name] = row
+    return MappingProxyType(table)
 
 
 def without(items: Iterable[T], left_out: T) -> list[T]:

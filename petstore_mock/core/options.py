@@ -536,7 +536,7 @@ _ROWS: Final = (
     Option("cert_key", "a PEM file with its private key, without a password", "verify", metavar="FILE"),
 )
 
-OPTIONS: Final = by_name(reversed(_ROWS))
+OPTIONS: Final = {row.name: row for row in reversed(_ROWS)}
 
 
 def options_at(place: Place) -> Mapping[str, Option]:

@@ -28,7 +28,7 @@ class Coverage:
         if not self.left:
             return f"complete ({len(self.plans)})"
         named = ", ".join(f"{plan.fault} on {plan.on} {plan.at}" for plan in self.left[:_NAMED])
-        return f"{len(self.left)} of {len(self.plans)} left: among them {named}"
+        return f"{len(self.left)} of {len(self.plans)} left: for example {named}"
 
 
 @dataclass

@@ -50,10 +50,10 @@ _LARGEST_TAKEN: Final = 10**6  # no scenario has so many animals
 PLACES: Final = 60  # lines of the client's own code before which a call may stop
 # Redirection targets: another service, the same service, a path, none. "{own}" is replaced by the path of the call.
 _LOCATIONS: Final = (
-    *(f"{{elsewhere}}{ROUTES[0].path}", "{petstore}{own}", f"{BASE_PATH}{{own}}", ""),
+    f"{{elsewhere}}{ROUTES[0].path}", "{petstore}{own}", f"{BASE_PATH}{{own}}", "",
     # Another service at a closed port, without a scheme, and by TLS.
-    *(f"//127.0.0.1:9{BASE_PATH}{{own}}", f"https://127.0.0.1:9{BASE_PATH}{{own}}"),
-)
+    f"//127.0.0.1:9{BASE_PATH}{{own}}", f"https://127.0.0.1:9{BASE_PATH}{{own}}",
+)  # fmt: skip
 _ROUNDS: Final = 153  # redirects of a loop: more than any client follows
 _NEWEST: Final = Pick()
 # Real waits take too long.
