@@ -1,7 +1,7 @@
 """The adapter for clients in Python: ``python -m petstore_mock.adapter module:make_client``.
 
-How this works: each client has a pool of threads, which make its calls. The pool starts a further thread only if a call
-arrives while the others are busy. What the client prints goes to standard error.
+How this works: each client has a thread, which makes its calls. If a call arrives while the thread is busy, another
+thread makes it. What the client prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import json
 import os
 import sys
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
+from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
@@ -24,7 +24,7 @@ from petstore_mock.adapter.protocol import CANCELLED, STATUS, VERSION
 from petstore_mock.checks import Call, UnknownErrorError, classify_exception, read_pet
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.reading import copied, text_of
-from petstore_mock.common.real import Lock
+from petstore_mock.common.real import Lock, Thread
 from petstore_mock.common.values import is_integer
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import OPERATIONS
@@ -36,6 +36,28 @@ if TYPE_CHECKING:
     from petstore_mock.mock.face import PetStore
 
 _NOWHERE: Final = "http://127.0.0.1:9/v1"  # the port of the discard service
+
+
+class _Worker:
+    """A thread that makes the calls of one client."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._busy = 0
+        Thread(target=self._run, name="petstore-mock-client", daemon=True).start()
+
+    def do(self, work: Callable[[], object]) -> None:
+        if self._busy:
+            Thread(target=work, name="petstore-mock-call", daemon=True).start()
+            return
+        self._busy += 1
+        self._work.put(work)
+
+    def _run(self) -> None:
+        while True:
+            work = self._work.get()
+            work()
+            self._busy -= 1
 
 
 class PythonAdapter:
@@ -50,7 +72,7 @@ class PythonAdapter:
     def __init__(self, make_client: Callable[[Any], object], replies: BinaryIO) -> None:
         self._make, self._replies, self._writing = make_client, replies, Lock()
         self._clients: dict[str, AdaptedClient] = {}
-        self._pools: defaultdict[str, ThreadPoolExecutor] = defaultdict(ThreadPoolExecutor)
+        self._workers: defaultdict[str, _Worker] = defaultdict(_Worker)
         self._requests = {"open": self._open, "call": self._call, "cancel": self._cancel, "close": self._close}
 
     def serve(self, requests: BinaryIO) -> None:
@@ -60,7 +82,7 @@ class PythonAdapter:
             if "hello" in request:
                 self._write(self._hello())
                 continue
-            self._pools[request["client"]].submit(self._reply, request)
+            self._workers[request["client"]].do(partial(self._reply, request))
 
     def _hello(self) -> JsonObject:
         name = f"{getattr(self._make, '__module__', '')}:{getattr(self._make, '__qualname__', '')}"
