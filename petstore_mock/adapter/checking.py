@@ -130,7 +130,7 @@ def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
         end = _EndOfProgram(options.program, run)
         of_end = end.bug(_endings(run, bugs), bugs)
         if of_end is not None:
-            # What a closed client left may have ended the process in a call of another client.
+            # A timer of a closed client may have ended the process in a call of another client.
             bugs = [*(bug for bug in bugs if bug.finding.rule != of_end.finding.rule), end.shrunk(of_end)]
         return run.report, sorted(bugs, key=lambda bug: bug.size)
 
@@ -138,8 +138,8 @@ def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
 def replayed(options: AdapterOptions, scenarios: Sequence[Scenario]) -> list[Bug]:
     """Play recorded scenarios again, and return the bugs that they show."""
     with run_of(options) as run:
-        bugs = filter(None, [_played(run, scenario) for scenario in scenarios])
-        of_end = _EndOfProgram(options.program, run).bug(scenarios)
+        bugs = [*filter(None, (_played(run, scenario) for scenario in scenarios))]
+        of_end = _EndOfProgram(options.program, run).bug(scenarios, bugs)
         return [*bugs, *filter(None, [of_end])]
 
 
@@ -168,10 +168,12 @@ class _EndOfProgram:
         self._program, self._run = program, run
 
     def bug(self, played: Iterable[Scenario], found: Sequence[Bug] = ()) -> Bug | None:
-        """Return the bug that one of some scenarios shows in a new process, since a busy computer may delay an end.
+        """End the program. If it does not end with 0, play scenarios in new processes, and return a bug that one shows.
+
+        A busy computer may delay an end, so the first end alone is no bug.
 
         Args:
-            played: the scenarios.
+            played: the scenarios to play, each in a process of its own.
             found: the bugs that the run has found. If the process ended in a call, its cause may show at the end.
         """
         ended = self._program.end()
@@ -182,12 +184,12 @@ class _EndOfProgram:
         bug = next(filter(None, map(self._play, played)), None)
         if bug is not None or found or isinstance(ended, UnendedError):
             return bug
-        if EndedError.rule not in self._run.ignore:
+        if self._run.ignore.isdisjoint((program_goes_on.name, EndedError.rule)):
             raise BrokenAdapterError(f"the adapter {ended}")
         return None
 
     def shrunk(self, bug: Bug) -> Bug:
-        """Return the bug of the shortest scenario. The step that causes the bug becomes the last one first."""
+        """Return the bug of the shortest scenario. First, leave out the steps after the one that causes the bug."""
         steps = bug.scenario.steps
         starts = [replace(bug.scenario, steps=steps[:count]) for count in range(len(steps))]
         bug = next(filter(None, map(self._play, starts)), bug)

@@ -120,6 +120,7 @@ class AdapterProcess:
     def new_client(self, key: str) -> str:
         """Return a name for a new client with a key."""
         self.keys.append(key)
+        self.clients += 1
         return f"client-{next(self._names)}"
 
     def ask(self, request: Message) -> Future[object]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 from concurrent.futures import TimeoutError as NoReplyError
-from concurrent.futures import wait
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self, cast
@@ -19,10 +18,9 @@ from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
 from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError
 from petstore_mock.checks import Call, Outcome
 from petstore_mock.checks.adapting import ElsewhereClient
-from petstore_mock.checks.scenario import IN_A_PAUSE
 from petstore_mock.checks.watch import settled
 from petstore_mock.checks.watched import open_connections
-from petstore_mock.common.real import RLock, monotonic, perf_counter, sleep
+from petstore_mock.common.real import RLock, monotonic, sleep
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults import delay
 from petstore_mock.interface.schemas import required_arguments
@@ -41,7 +39,6 @@ _SLOWER: Final = 3.0  # how much longer it may take with a client
 _MOST_POOLED: Final = 5
 _CLOSES: Final = 0.3  # seconds that connections may take to close
 _CANCELS: Final = 4  # attempts to cancel a call before it ends
-_FAILS: Final = 0.05  # seconds that a call may take to fail
 _HELD: Final = 0.05  # seconds that a response waits for the cancellation of its call
 _PLACE: Final = 0.001  # seconds between two places at which a call is cancelled
 _NOTICES: Final = 0.03  # seconds
@@ -209,8 +206,11 @@ class _Client(ElsewhereClient):
         }
         if petstore.url.startswith("https:"):
             request["ca"] = petstore.tls.ca_path
-        self._process.ask_soon(request)
-        self._process.clients += 1
+        try:
+            self._process.ask_soon(request)
+        except ClientError:
+            program.leave(self._process)
+            raise
 
     def __getattr__(self, name: str) -> object:  # a method of the interface
         row = BY_METHOD.get(name)
@@ -228,11 +228,8 @@ class _Client(ElsewhereClient):
         return self._process.ask(request)
 
     def interrupted(self, call: Call, at: int) -> Outcome:
-        if not self._process.hello.cancel:
-            return Outcome()
-        if at == IN_A_PAUSE:
-            return self._interrupted_in_a_pause(call)
-        for attempt in range(_CANCELS):
+        attempts = _CANCELS if self._process.hello.cancel else 0
+        for attempt in range(attempts):
             # The first cancellation comes before the request. The others find a call that waits for its response.
             place = at - 1 + attempt
             on = cast("OperationName", call.operation)
@@ -247,22 +244,6 @@ class _Client(ElsewhereClient):
                     is_refused = is_integer(error.meaning) or error.meaning == "argument"
                     return Outcome() if is_refused else Outcome(error=error, interrupt=CancelledError)
         return Outcome()
-
-    def _interrupted_in_a_pause(self, call: Call) -> Outcome:
-        """Cancel a call that goes on after a failure. It must not send the request again."""
-        journal = self._petstore.journal
-        before = journal.total
-        future = self.ask(call)
-        wait([future], _FAILS)
-        sent = journal.total
-        is_paused = sent > before and not journal.last.in_flight
-        began = perf_counter()
-        self._process.cancel(self._name, future)
-        # On a busy computer, the cancellation may arrive after the pause.
-        is_in_time = perf_counter() - began < _FAILS
-        error = future.exception()
-        is_sent_again = is_paused and is_in_time and journal.total > sent
-        return Outcome(error=error, interrupt=CancelledError) if is_sent_again else Outcome()
 
     def close(self, seconds: float | None = None) -> None:
         try:

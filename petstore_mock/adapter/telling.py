@@ -137,7 +137,7 @@ def recorded(options: JsonObject, bugs: Sequence[Bug]) -> str:
 
 def read(path: Path) -> Recorded:
     """Return the content of a scenario file; refuse a file of another version, and one that was edited."""
-    document: Json = read_file(path, "path", json.loads, "a scenario file with JSON")
+    document: Json = read_file(path, "path", json.loads, f"a scenario file with JSON ({_AGAIN})")
     if not is_object(document):
         refuse(f"expected a scenario file with a JSON object; got {path}: {_AGAIN}")
     version = document.get("petstore-mock-scenarios")

@@ -57,7 +57,7 @@ class PetClient(Protocol):
 
 
 class ElsewhereClient:
-    """A client in another process. An object of this base class stands for a client in this process.
+    """A client in another process. The methods of this class itself do nothing, as for a client in this process.
 
     Attributes:
         pooled: how many connections the process may keep for all of its clients. No client closes them.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.check import RUNAWAY, Call, Observation, Outcome, attempt
 from petstore_mock.checks.reading import is_own
-from petstore_mock.checks.requests import FINAL, asks_for, is_fine, seconds_told
+from petstore_mock.checks.requests import REDIRECTS, asks_for, is_fine, seconds_told
 from petstore_mock.common.real import Thread, monotonic
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Limits:
 
     def ended(self, last: Exchange | None, waited: float) -> Ended | None:
         """Return why a call counts as ended that has waited for so long after the request ``last``, or None."""
-        # After a failure, a client may pause, since it may try again later.
-        if last is None or is_fine(last) or last.status in FINAL:
+        # After a failure, a client may pause, since it may try again later. After a redirection, it has no reason to.
+        if last is None or is_fine(last) or last.status in REDIRECTS:
             return "stood still" if waited >= max(self.standstill, 1.5 * self.patience) else None
         if self.longest_wait is not None and waited >= self._longest(last, self.longest_wait):
             return "paused"

@@ -43,8 +43,6 @@ _OF_CONNECTIONS: Final = frozenset(
 )
 
 REDIRECTS: Final = range(300, 400)  # RFC 9110 §15.4
-# After these, a client has no reason to pause: it follows a redirection at once, and the others are final.
-FINAL: Final = frozenset({400, 401, 404, *REDIRECTS})
 _MOVED: Final = frozenset({301, 308})  # RFC 9110 §15.4.2, §15.4.9: a client may store these
 _PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # the same request is refused again
 _NOT_EXECUTED: Final = frozenset({301, 302, 307, 308, *range(400, 500)})

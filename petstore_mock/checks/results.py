@@ -22,6 +22,7 @@ from petstore_mock.checks.reading import (
     as_sequence,
     copied,
     is_list,
+    is_own,
     own_place,
     pet_of,
     raised,
@@ -174,7 +175,8 @@ def _is_own_rule(seen: Observation, call: Call, outcome: Outcome) -> bool:
     body = call.body or {}
     is_odd = any(value not in MEMBERS[name].samples for name, value in body.items() if name in MEMBERS)
     is_open = sum(map(may_pass, seen.earlier[-_BREAKS:])) == _BREAKS
-    return is_refusal and (is_odd or is_open)
+    is_breaker = is_open and is_own(type(error).__module__)
+    return is_breaker or (is_odd and is_refusal)
 
 
 def _cause(outcome: Outcome) -> str:
@@ -615,7 +617,7 @@ def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> M
     if len(items) != len(sent):
         return Mistake("wrong number of animals", returned=counted(len(items), "animal"), sent=len(sent))
     left = {animal["id"]: animal for animal in sent}
-    known = [*left]
+    known = set(left)
     for item in items:
         pet = pet_of(item, seen.read_pet)
         if pet is None:
@@ -628,8 +630,9 @@ def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> M
     return None
 
 
-def _unknown(pet_id: Any, known: Sequence[int]) -> Mistake:  # noqa: ANN401
-    why = "more than once" if pet_id in known else "which the service did not send"
+def _unknown(pet_id: Any, known: AbstractSet[int]) -> Mistake:  # noqa: ANN401
+    is_twice = is_integer(pet_id) and pet_id in known
+    why = "more than once" if is_twice else "which the service did not send"
     return Mistake("unknown animal", pet_id=shortened(pet_id), why=why, cause=why)
 
 

@@ -58,7 +58,7 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
         del others[name]
         yield WrongBody(f"{short(name)}-required", f"{name} is required: a body without it", as_text(others), name)
     if len(required) > 1:
-        words = f"{' and '.join(required)} are required: an empty object, or their names in another case"
+        words = f"{' and '.join(required)} are required: an empty object, or one with names in another case"
         number = "both" if len(required) == 2 else "all"
         in_capitals = as_text({name.upper(): text for name, text in fields.items()})
         yield WrongBody(f"{number}-required", words, "{}", required[0], others=(in_capitals,))

@@ -262,11 +262,9 @@ class Example:
 
     def _interrupt(self, step: Interrupt) -> None:
         world = self._world
-        if step.call.operation not in self.run.operations:
-            return
-        client = self._objects[world.client].client
+        is_known = step.call.operation in self.run.operations
         # A synchronous client would make its whole pause.
-        if step.at < IN_A_PAUSE or not client.is_here or client.is_async(step.call):
+        if is_known and (step.at < IN_A_PAUSE or self._objects[world.client].client.is_async(step.call)):
             self._do(world.client, "interrupt", world.call(step.call), at=step.at)
 
     def _switch(self) -> None:

@@ -28,7 +28,9 @@ class Coverage:
         if not self.left:
             return f"complete ({len(self.plans)})"
         named = ", ".join(f"{plan.fault} on {plan.on} {plan.at}" for plan in self.left[:_NAMED])
-        return f"{len(self.left)} of {len(self.plans)} left: for example {named}"
+        others = len(self.left) - _NAMED
+        rest = f" and {others} more" if others > 0 else ""
+        return f"{len(self.left)} of {len(self.plans)} left: {named}{rest}"
 
 
 @dataclass

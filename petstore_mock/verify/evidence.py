@@ -386,7 +386,8 @@ def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
 
 def _common_ids(seen: Seen, other: Seen) -> list[int]:
     """Return the ids of a list that another one has as well, in its order."""
-    return [pet_id for pet_id in seen.ids if pet_id in other.ids]
+    others = {*other.ids}
+    return [pet_id for pet_id in seen.ids if pet_id in others]
 
 
 # Creates

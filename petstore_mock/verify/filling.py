@@ -171,7 +171,8 @@ class Filling:
         for value in self._values[field]:
             for item in value if is_array(value) else [value]:
                 wanted = Wanted(parameter, item)
-                if any(map(wanted.selects, others)) and not wanted.selects(self._listed[0]):
+                is_later = not any(map(wanted.selects, self._listed[:1]))
+                if is_later and any(map(wanted.selects, others)):
                     return text_of(item)
         return self._of_field(field)
 

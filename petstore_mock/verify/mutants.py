@@ -16,4 +16,4 @@ from petstore_mock.verify.clauses import CLAUSES
 
 MUTANTS: Final = by_name(chain.from_iterable(row.mutants for row in CLAUSES))
 for _name in MUTANTS:
-    require(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", _name), "a mutant in lower case with hyphens", name=_name)
+    require(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", _name), "a name with hyphens in lower case", mutant=_name)

@@ -179,8 +179,12 @@ class Run:
             return seen
         self._comparisons += 1
         self._sender.close()
-        again = self._send_patiently(seen.probe)
-        if again.status == seen.status:
+        try:
+            again = self._send_patiently(seen.probe)
+        except SkippedError:
+            return seen
+        is_like_before = again.has_failed or again.status == seen.status
+        if is_like_before or (seen.is_success and again.status != 401):
             return seen
         # One finding is enough.
         seen.status_anew, self._sender.opens_anew = again.status, True

@@ -577,7 +577,8 @@ class History:
 
     def returns_former(self, seen: Seen) -> bool:
         """Whether a create returns an animal that was there before."""
-        return seen.operation.does.adds and self.is_known(seen.target_id or 0, seen.number)
+        adds = seen.operation.does.adds and seen.target_id is not None
+        return adds and self.is_known(seen.target_id or 0, seen.number)
 
     def around(self, pet_id: int, number: float, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
         """Return an animal as responses before and after a request show it, between the same changes of this run.
@@ -615,14 +616,6 @@ class History:
     @cached_property
     def has_short_pages(self) -> bool:
         return any(map(self.is_short, self.lists))
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The ids of the longest list without a filter; empty if such a list is a short page."""
-        whole = [seen for seen in self.lists if not seen.filters]
-        if any(map(self.is_short, whole)):
-            return []
-        return max((seen.ids for seen in whole), key=len)
 
     def is_short(self, seen: Seen) -> bool:
         """Whether a page is shorter than its limit, although more animals match (gap page_fill)."""

@@ -306,7 +306,7 @@ def test_a_process_that_ends_after_the_close_of_its_client_is_a_bug_of_the_clien
 
 
 @pytest.mark.seconds
-def test_an_end_that_no_scenario_shows_again_is_none_of_the_client(
+def test_an_end_that_no_scenario_shows_again_is_no_bug_of_the_client(
     check: Check, adapter: Adapter, tmp_path: Path
 ) -> None:
     code = f"""

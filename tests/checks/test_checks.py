@@ -120,7 +120,6 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
             reports_again.SlotHeldInRedirect,
             meets(faults.respond(307, headers={"Location": "/v1/pets"}), "listPets"),
         ),
-        (reports_more.LockTakenAgain, meets(faults.unauthorized(), "listPets")),
     ],
     "event_loop_is_free": [
         (patience.SleepsInItsLoop, meets(503, "listPets")),
@@ -285,7 +284,7 @@ def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
 
 
 CAREFUL = (
-    *(reports_more.FailuresBreak, reports_more.HedgesReads, reports_more.LockIsReentrant),
+    *(reports_more.FailuresBreak, reports_more.HedgesReads),
     *(reports_more.ErrorOfItsOwn, reports_more.EmptyPartLeftOut),
 )
 

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -320,34 +319,6 @@ class FailuresBreak(RefusalsBreak):
     lowest = 500
 
 
-class LockTakenAgain(HttpClientPets):
-    """Takes the lock that it holds once more, to renew its key after a 401 (kvanbiesen/bmw-cardata-ha#208)."""
-
-    new_lock: Any = threading.Lock
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.lock = self.new_lock()
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        with self.lock:
-            answer = super().ask(method, path, body)
-            if answer.status == 401:
-                self.renew()
-                answer = super().ask(method, path, body)
-            return answer
-
-    def renew(self) -> None:
-        with self.lock:
-            self.key = str(self.key)
-
-
-class LockIsReentrant(LockTakenAgain):
-    """Correct: its lock may be taken again."""
-
-    new_lock = threading.RLock
-
-
 class HedgesAll(HttpClientPets):
     """Sends a request once more when the response is late, creates too (cristalhq/hedgedhttp#61)."""
 
@@ -521,7 +492,7 @@ def told_from(now: Callable[[], datetime]) -> Callable[[Answer], float | None]:
     return seconds
 
 
-# Subtracts a time without a zone from the date in Retry-After (ossf/criticality_score#808 has a like one).
+# Subtracts a time without a zone from the date in Retry-After (ossf/criticality_score#808 has a similar one).
 NaiveDates = waits(told_from(partial(datetime.now, None)))
 # Correct: its time has a zone.
 AwareDates = waits(told_from(partial(datetime.now, UTC)))
@@ -541,7 +512,6 @@ TWINS: dict[Any, Any] = {
     BufferGrows: BufferIsEmptied,
     MethodStays: MethodIsReset,
     RefusalsBreak: FailuresBreak,
-    LockTakenAgain: LockIsReentrant,
     HedgesAll: HedgesReads,
     EmptyChunk: EmptyPartLeftOut,
     QuotesReplaced: HttpClientPets,

@@ -70,11 +70,18 @@ def _unchecked(member: str, seen: Seen, history: History) -> str:
     tried = [one for one in history.of(operation) if one.probe.expected is REFUSED and one.sent]
     if all(one.is_success for one in tried):
         return f"{operation.name} checks no body"
-    for one in tried:
-        for pet in one.pets:
-            if type(pet.get(member)) is not type(one.sent.get(member)):
-                return f"{operation.name} converts values"
+    if any(_converts(member, one) for one in tried):
+        return f"{operation.name} converts values"
     return f"{operation.name} checks no {member}"
+
+
+def _converts(member: str, seen: Seen) -> bool:
+    """Whether a response has a value of another type than the request."""
+    for pet in seen.pets:
+        is_shown = member in seen.sent and member in pet
+        if is_shown and type(pet[member]) is not type(seen.sent[member]):
+            return True
+    return False
 
 
 def _with_samples(text: str) -> bytes:

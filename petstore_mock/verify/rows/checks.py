@@ -49,14 +49,14 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
 def _failing_choices(seen: Seen, history: History) -> str:
     """Return the cause of a failure of some values, by their clause or their names; else empty."""
     by_value = failing_value(seen, history)
-    # A service that fails for a wrong request may not refuse any.
+    # A service that fails for one wrong request may fail for all wrong requests.
     if by_value or seen.probe.expected.status or not seen.has_failed:
         return by_value
     return names_of(reasons_of(seen, history))
 
 
 def _shows_others(seen: Seen, history: History) -> bool:
-    """Whether a request shows another animal, or none because valid requests show other animals."""
+    """Whether a request shows another animal, or is 404 although valid requests show other animals."""
     if seen.status != 404:
         return seen.shows_another
     return any(one.shows_another for one in history.of(seen.operation))

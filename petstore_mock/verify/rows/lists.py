@@ -10,7 +10,7 @@ from petstore_mock.interface.bodies import short
 from petstore_mock.interface.schemas import parameters
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import OPEN, Phase, largest, limits_of, request
-from petstore_mock.verify.row import HELD, LISTS, OF_REQUESTS, About, Result, breach
+from petstore_mock.verify.row import HELD, LISTS, OF_REQUESTS, About, Result
 from petstore_mock.verify.rows.checks import is_accepted
 from petstore_mock.verify.seen import is_pet
 
@@ -145,22 +145,6 @@ def _finds(seen: Seen, history: History) -> Results:
         words = f"an animal such as id {min(there, default=0)}, which earlier and later responses show"
         cause = _TOO_LONG if history.ignores_queries else "empty"
         yield Result(bool(seen.items), words, cause)
-    lost = _lost(seen, history)
-    if lost:
-        yield breach(f"the animals {lost} as well, which lists without a filter show among these")
-
-
-def _lost(seen: Seen, history: History) -> list[int]:
-    """Return the animals that a filter loses. Those behind the last animal of a list may be on a later page."""
-    if not history.is_short(seen):
-        return []
-    shown = seen.ids
-    found = [pet_id for pet_id in history.order if pet_id in history.standing(seen)]
-    # In another order, a later page may have each of the others.
-    if [pet_id for pet_id in found if pet_id in shown] != shown:
-        return []
-    last = max(map(found.index, shown), default=0)
-    return sorted({*found[:last]}.difference(shown))
 
 
 # Filters

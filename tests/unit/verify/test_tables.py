@@ -35,12 +35,6 @@ def test_each_clause_has_a_unique_id_and_a_probe() -> None:
     assert [clause.id for clause in CLAUSES if not any(map(clause.is_shown_by, probes))] == []
 
 
-def test_each_mutant_has_a_unique_name_in_lower_case_with_hyphens() -> None:
-    names = [mutant.name for clause in CLAUSES for mutant in clause.mutants]
-    assert [name for name in names if names.count(name) > 1] == []
-    assert [name for name in names if re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", name) is None] == []
-
-
 def test_each_operation_has_the_section_of_its_sentence() -> None:
     named = {one.text.removeprefix("Operation name: "): one.section for one in PASSAGES if "Operation name" in one.text}
     assert named == {name: row.section for name, row in OPERATIONS.items()}
