@@ -167,7 +167,7 @@ class _EndOfProgram:
     def __init__(self, program: AdapterProgram, run: Run) -> None:
         self._program, self._run = program, run
 
-    def bug(self, played: Iterable[Scenario], found: Sequence[Bug] = ()) -> Bug | None:
+    def bug(self, played: Iterable[Scenario], found: Sequence[Bug]) -> Bug | None:
         """End the program. If it does not end with 0, play scenarios in new processes, and return a bug that one shows.
 
         A busy computer may delay an end, so the first end alone is no bug.
@@ -197,8 +197,7 @@ class _EndOfProgram:
 
     def _play(self, scenario: Scenario) -> Bug | None:
         example = Example(self._run, scenario).play()
-        error = self._program.end()
-        outcome = Outcome(error=error)
+        outcome = Outcome(error=self._program.end())
         finding = program_goes_on.find(Observation([], outcome=outcome, doing="the closed client"))
         if finding is None or self._run.ignore & {finding.check, finding.rule}:
             return None

@@ -273,7 +273,7 @@ def _is_change(call: Call | None, exchange: Exchange) -> bool:
     """Whether a request may change something, although its call only reads."""
     if call is None or call.row.commits:
         return False
-    return exchange.method not in {"GET", "HEAD", "OPTIONS"}
+    return exchange.method != "GET" and not is_ping(exchange)
 
 
 def _difference(call: Call, exchange: Exchange) -> Mistake | None:

@@ -277,10 +277,13 @@ def outcome_fits_response(seen: Observation) -> Mistake | None:
 def _stopped_at_interim(outcome: Outcome, last: Exchange, allowed: _Allowed) -> Mistake | None:
     """Return the mistake of a client that did not read past an interim response. Most of them can't help it."""
     fault = last.fault
-    if fault is None or fault.kind != _INTERIM:
+    if outcome.error is None or fault is None or fault.kind != _INTERIM:
         return None
+    cause = _cause(outcome)
+    # Without a line of the client, other lost responses may have another cause.
+    symptom = "" if cause in _LOST else cause
     source = Source("RFC 9110 §15.2", "a client reads past interim responses, even if it does not expect one")
-    return Mistake("interim response not skipped", source, _cause(outcome), outcome=str(outcome), why=allowed.why)
+    return Mistake("interim response not skipped", source, symptom, outcome=str(outcome), why=allowed.why)
 
 
 def _followed_as_read(seen: Observation, outcome: Outcome) -> Mistake | None:

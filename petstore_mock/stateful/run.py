@@ -194,8 +194,8 @@ class CheckReport:
     Attributes:
         examples: the number of examples, with the failing one and without shrinking.
         calls: the number of calls in these examples.
-        unclear: the number of calls after which the machine could not check retries and waits,
-            because threads or tasks of the client send requests by themselves.
+        unclear: the number of calls after which the machine could not check retries and waits, because threads or
+            tasks of the client send requests by themselves.
         seconds: the duration of the run, in seconds.
         waited: the part of ``seconds`` for the examples that take real time. These run at the same time.
         answers: the number of responses, by operation and status, or by how the response was lost (``"reset"``).

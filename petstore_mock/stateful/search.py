@@ -460,8 +460,9 @@ class _Confirmation:
 
     def _replayed(self, bug: Bug) -> Bug | None:
         """Play the printed test in a new process, if it can import everything."""
-        is_untrue = bug.importable and passes_alone(bug.test)
-        return bug.with_words(NOT_REPLAYED) if is_untrue else bug
+        if bug.importable and passes_alone(bug.test):
+            return bug.with_words(NOT_REPLAYED)
+        return bug
 
 
 def _rest(scenario: Scenario, taken: int) -> Scenario | None:

@@ -701,3 +701,19 @@ def test_a_client_reads_a_content_coding_that_it_asked_for(
     words = "encoded.'gzip'., which the request asked for by its Accept-Encoding"
     with checks.watched(maker_of(AsksForGzip), petstore) as watched, pytest.raises(AssertionError, match=words):
         watched.list_pets()
+
+
+def test_a_loss_without_a_line_of_the_client_has_other_causes_than_an_interim_response(petstore: PetStoreMock) -> None:
+    """An adapter in another process shows no line. A loss after a plain response must stay a finding of its own."""
+    petstore.inject(faults.interim(100), on="listPets")
+    groups = set[object]()
+    for _ in range(2):
+        with contextlib.closing(HttpClientPets(petstore.url, petstore.api_key)) as client:
+            client.list_pets()
+        outcome = checks.Outcome(error=ConnectionError(), kind="transport")
+        seen = checks.Observation([petstore.journal.last], checks.Call("listPets"), outcome)
+        finding = checks.outcome_fits_response.find(seen)
+        assert finding is not None
+        groups.add(finding.group)
+        petstore.cancel_faults()
+    assert len(groups) == 2
