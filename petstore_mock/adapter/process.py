@@ -127,6 +127,7 @@ class AdapterProcess:
         """Send a request, and return the future of its result; raise an error if the process is over."""
         with self._lock:
             if self.over is not None:
+                self.is_noticed = True
                 raise self.over
             self._sent += 1
             number = self._sent
@@ -295,7 +296,7 @@ class AdapterProcess:
             waiting = [*self._waiting.values()]
             self._waiting.clear()
             if self.over is None:
-                self.is_noticed = bool(waiting) or self.clients > 0
+                self.is_noticed = bool(waiting)
                 self.over = self._reason(code, is_waiting=bool(waiting))
             if not self._greeted.done():
                 waiting.append(self._greeted)
