@@ -101,7 +101,6 @@ class AdaptedClient:
         self._handler = partial(_keep_lost, self.lost)
         self._task: asyncio.Task[Any] | None = None  # of the latest call
         self._outlasting = weakref.WeakSet[asyncio.Task[Any]]()  # the tasks that outlasted the call that started them
-        self.loop_thread = 0  # the identifier of the loop's thread, as the system knows it
         made = self._made(make_client, petstore)
         self.client: Any = made
         self.is_here = not isinstance(made, ElsewhereClient)
@@ -252,7 +251,7 @@ class AdaptedClient:
                 self._loop = loop = asyncio.new_event_loop()
                 self._thread = Thread(target=_run, args=(loop,), name="petstore-mock-loop", daemon=True)
                 self._thread.start()
-                self.loop_thread = self._thread.native_id or 0
+                self.pulse.threads.append(self._thread)
                 loop.set_exception_handler(self._handler)
                 loop.call_soon_threadsafe(self.pulse.beat, loop)
                 # The thread ends when the client is garbage-collected.

@@ -16,15 +16,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from queue import SimpleQueue
+from traceback import extract_stack
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.check import RUNAWAY, Call, Observation, Outcome, attempt
+from petstore_mock.checks.pulse import BUSY, processor_time
 from petstore_mock.checks.reading import is_own
 from petstore_mock.checks.requests import REDIRECTS, asks_for, is_fine, seconds_told
 from petstore_mock.common.real import Thread, monotonic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from traceback import FrameSummary
     from types import FrameType
 
     from petstore_mock.checks.adapting import AdaptedClient
@@ -77,7 +80,7 @@ class Limits:
 
 
 class RunawayError(BaseException):
-    """Raised inside a call that sends requests endlessly. ``except Exception`` does not catch it."""
+    """Raised inside a call that sends requests or computes endlessly. ``except Exception`` does not catch it."""
 
 
 class Player:
@@ -85,20 +88,11 @@ class Player:
 
     def __init__(self) -> None:
         self.is_lost = False  # whether the thread is in a call that never ended
+        self.lost_at: list[FrameSummary] = []  # the lines of that call, when it was given up
         self._work: SimpleQueue[tuple[Thunk, Future[Any]] | None] = SimpleQueue()
         self._loop = asyncio.new_event_loop()  # before anybody counts the open loops
         self._thread = Thread(target=self._run, name="petstore-mock-player", daemon=True)
         self._thread.start()
-
-    @property
-    def ident(self) -> int:
-        """The identifier of the thread."""
-        return self._thread.ident or 0
-
-    @property
-    def native_id(self) -> int:
-        """The identifier of the thread, as the system knows it."""
-        return self._thread.native_id or 0
 
     def play(self, work: Thunk) -> Future[Any]:
         """Start ``work`` and return the future of its result."""
@@ -117,38 +111,33 @@ class Player:
         limits: Limits,
         *,
         handshake: bool,
-        pulse: Pulse | None,
-        look: Thunk,
+        pulse: Pulse,
+        look: Callable[[list[Thread]], None],
     ) -> Outcome:
         """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread.
 
-        ``look`` is called again and again meanwhile.
+        ``look`` is called again and again meanwhile, with the threads of the call.
         """
         future, began = self.play(work), monotonic()
-        attendance = _Attendance(journal, limits, handshake=handshake)
+        attendance = _Attendance(journal, limits, self._thread, pulse, handshake=handshake)
         tick = _FIRST_TICK
         while not _is_done(future, tick):
             tick = min(2 * tick, _TICK)
-            look()
+            look(attendance.threads)
             ended = attendance.ended()
-            if pulse is not None:
-                pulse.look()
+            pulse.look()
             if ended is None or future.done():
                 continue
-            self.is_lost = True
+            self.is_lost, self.lost_at = True, _lines_of(attendance.threads)
             if ended == "ran away":
-                self._interrupt(future)
+                _interrupt([self._thread], future)
+            elif ended == "computed":
+                _interrupt(attendance.threads, future)
             self.end()
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = future.result()
-        outcome.held = 0.0 if pulse is None else pulse.taken()
+        outcome.held = pulse.taken()
         return outcome
-
-    def _interrupt(self, future: Future[Any]) -> None:
-        for _ in range(_INTERRUPTS):
-            if not future.done():
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
-                wait([future], timeout=_TICK)
 
     def _run(self) -> None:
         with closing(self._loop) as loop, suppress(RunawayError):  # the error may arrive after the call
@@ -158,15 +147,39 @@ class Player:
                 del todo  # it references the result
 
 
+def _lines_of(threads: Sequence[Thread]) -> list[FrameSummary]:
+    frames = sys._current_frames()  # public by its documentation
+    running = [frames[thread.ident] for thread in threads if thread.ident in frames]
+    return [line for frame in running for line in extract_stack(frame)]
+
+
+def _interrupt(threads: Sequence[Thread], future: Future[Any]) -> None:
+    """Raise RunawayError in the threads of a call, again and again until the call ends."""
+    raise_in, error = ctypes.pythonapi.PyThreadState_SetAsyncExc, ctypes.py_object(RunawayError)
+    for _ in range(_INTERRUPTS):
+        if future.done():
+            return
+        for thread in threads:
+            raise_in(ctypes.c_ulong(thread.ident or 0), error)
+        wait([future], timeout=_TICK)
+
+
 class _Attendance:
     """Watches the requests of a call that is under way."""
 
-    def __init__(self, journal: Exchanges, limits: Limits, *, handshake: bool) -> None:
+    def __init__(self, journal: Exchanges, limits: Limits, player: Thread, pulse: Pulse, *, handshake: bool) -> None:
         self._journal, self._limits, self._handshake = journal, limits, handshake
+        self._player, self._pulse = player, pulse
         self._before = len(journal)
         self._looked = monotonic()
         self._requests = 0
         self._waited = 0.0
+        self._computed = self._processor_time()
+
+    @property
+    def threads(self) -> list[Thread]:
+        """The threads of the call. The loop of an asynchronous client may begin during its first call."""
+        return [self._player, *self._pulse.threads]
 
     def ended(self) -> Ended | None:
         """Return why the call counts as ended, or None."""
@@ -180,12 +193,23 @@ class _Attendance:
         is_in_flight = last is not None and last.in_flight
         is_due = is_in_flight and not hangs
         if is_due or requests != self._requests:
-            self._waited, self._requests = 0.0, requests
+            self._waited, self._requests, self._computed = 0.0, requests, self._processor_time()
             return None
         self._waited += tick
         if hangs:
             return "hung" if self._waited >= self._limits.patience else None
-        return self._limits.ended(last, self._waited)
+        return self._given_up(last)
+
+    def _given_up(self, last: Exchange | None) -> Ended | None:
+        """Return why a call counts as ended that sends nothing more. A call that pauses uses the processor little."""
+        ended = self._limits.ended(last, self._waited)
+        if ended is None and self._waited < self._limits.standstill:
+            return None
+        computed = self._processor_time() - self._computed
+        return "computed" if computed >= BUSY * self._waited else ended
+
+    def _processor_time(self) -> float:
+        return sum(processor_time(thread.native_id) for thread in self.threads)
 
 
 def _is_done(future: Future[Any], seconds: float) -> bool:

@@ -7,20 +7,34 @@ processor. If the computer is busy, the thread that waits for the call seldom ru
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.real import monotonic, sleep
+from petstore_mock.common.real import monotonic, open_file, sleep
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from petstore_mock.common.real import Thread
+
 _thread_time: Final = partial(time.thread_time)  # a test may patch the module
 _BEAT: Final = 0.03  # seconds
-_BUSY: Final = 0.2  # the part of a time in which a thread that computes uses the processor, at least
+BUSY: Final = 0.2  # the part of a time in which a thread that computes uses the processor, at least
 _LOOKS: Final = 9  # in a late beat, if the computer is not busy
 _SETTLES: Final = 0.1  # seconds in which the loop may beat again after a call
+_USER, _SYSTEM = 11, 12  # the places of the times after the name of a thread, by proc(5)
+
+
+def processor_time(thread: int | None) -> float:
+    """Return for how many seconds a running thread has used the processor; 0 on systems without ``/proc``."""
+    with suppress(OSError), open_file(f"/proc/self/task/{thread}/stat", encoding="utf-8", errors="replace") as stat:
+        _, _, after_name = stat.read().rpartition(")")
+        numbers = after_name.split()
+        return (int(numbers[_USER]) + int(numbers[_SYSTEM])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 class Pulse:
@@ -30,12 +44,13 @@ class Pulse:
         self._beats = self._looks = 0
         self._beaten = self._processor_time = 0.0
         self._held = 0.0
+        self.threads: list[Thread] = []  # of the loop, once it runs
 
     def beat(self, loop: AbstractEventLoop) -> None:
         """Measure how late the beat is, and plan the next. The loop calls it."""
         now, processor_time = monotonic(), _thread_time()
         late = now - self._beaten - _BEAT
-        is_busy = processor_time - self._processor_time > _BUSY * late
+        is_busy = processor_time - self._processor_time > BUSY * late
         if self._beats and not is_busy and self._looks >= _LOOKS:
             self._held = max(self._held, late)
         self._beaten, self._processor_time, self._looks = now, processor_time, 0

@@ -195,6 +195,7 @@ def _cause(outcome: Outcome) -> str:
     rules={
         "no timeout": "waited{where} for more than {patience:g} s for a response that never came",
         "endless requests": "sent more than {most} requests and did not end",
+        "endless loop": "computed for {seconds:.1f} s{after} and did not end",
         "endless wait": "neither ended nor sent a request for {seconds:.1f} s{after}",
         "long pause": "paused for more than {longest:g} s{after}",
     },
@@ -209,6 +210,9 @@ def call_ends(seen: Observation) -> Mistake | None:
         return Mistake("no timeout", where=where, patience=seen.patience)
     if outcome.ended == "ran away":
         return Mistake("endless requests", Source("", "a call ends after a few requests"), most=RUNAWAY)
+    if outcome.ended == "computed":
+        source = Source("", "a call ends when its connection or its response ends")
+        return Mistake("endless loop", source, seconds=outcome.seconds, after=after)
     if outcome.ended == "paused":
         source = Source("", "a client pauses no longer than longest_wait says")
         return Mistake("long pause", source, longest=seen.longest_wait or 0.0, after=after)

@@ -22,7 +22,7 @@ from petstore_mock.checks.settings import Settings
 from petstore_mock.common.real import Lock, Thread, list_folder, monotonic, open_file, scan_folder, sleep, time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import FrameType
 
     from petstore_mock.checks.check import Thunk
@@ -158,12 +158,12 @@ class Watch:
         for folder in folders:
             yield from _written(folder, self._began, _MOST_FILES)
 
-    def look(self, *threads: int) -> None:
+    def look(self, threads: Iterable[threading.Thread]) -> None:
         """Keep the names of the client's threads, and how some threads began child processes."""
         # A thread may get its name after its begin.
         self._texts += [Shown(thread.name, "the name of a thread") for thread in client_threads() - self._threads]
         for thread in threads:
-            self._texts += _children_of(thread)
+            self._texts += _children_of(thread.native_id)
 
     def threads_work(self) -> bool:
         """Whether a thread of the client works, and so may send requests."""
@@ -217,13 +217,13 @@ def _children() -> set[str]:
     return found
 
 
-def _numbers_of_children(thread: int | str) -> list[str]:
+def _numbers_of_children(thread: int | str | None) -> list[str]:
     with suppress(OSError), open_file(f"/proc/self/task/{thread}/children", encoding="ascii") as children:
         return children.read().split()
     return []
 
 
-def _children_of(thread: int) -> Iterator[Shown]:
+def _children_of(thread: int | None) -> Iterator[Shown]:
     """Yield the arguments and the environment of each child process that a thread has begun."""
     numbers = _numbers_of_children(thread)
     if numbers:

@@ -19,6 +19,7 @@ from petstore_mock.checks.calling import Limits, Player, at_once, halves
 from petstore_mock.checks.check import Call, Check, Finding, Kept, Observation, Outcome, Process, Source, attempt
 from petstore_mock.checks.holding import Growth, hidden_holders, holders
 from petstore_mock.checks.process import Shown
+from petstore_mock.checks.pulse import Pulse
 from petstore_mock.checks.reading import classify_exception, copied, read_pet
 from petstore_mock.checks.watch import Watch, settled
 from petstore_mock.common.guards import is_array
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks.adapting import MakeClient, Methods
     from petstore_mock.checks.check import Ended, Exchanges, Group, Thunk
-    from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Classify, ReadPet
+    from petstore_mock.common.real import Thread
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.mock.face import PetStore
@@ -381,17 +382,16 @@ class WatchedClient:
             journal,
             limits,
             handshake=handshake,
-            pulse=pulse,
-            look=partial(self._look_around, player),
+            pulse=pulse or Pulse(),
+            look=self._look_around,
         )
         if player is not self.player:
             player.end()
         return outcome
 
-    def _look_around(self, player: Player) -> None:
+    def _look_around(self, threads: Iterable[Thread]) -> None:
         if self._watch is not None:
-            loop = self.client.loop_thread if "client" in vars(self) else 0
-            self._watch.look(player.native_id, loop)
+            self._watch.look(threads)
 
     def _attempt(self, function: Thunk) -> Outcome:
         """Make a call of the client, and wait for what it still sends."""

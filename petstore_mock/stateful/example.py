@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import random
-import sys
+import selectors
 import threading
 import traceback
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from petstore_mock.checks import Call, Finding, Outcome, WatchedClient
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _MOST_PETS: Final = 120  # with more animals than this, other actors add none by seed_many
 _FRAMES: Final = 8  # of a traceback, at most; around a lock, a library may add several
-_FUTURES: Final = str(Path(concurrent.futures.__file__).parent)
-_LEFT_OUT: Final = (threading.__file__, _FUTURES, __file__.rpartition("stateful")[0])
+_LOOPS: Final = (*asyncio.__path__, *concurrent.futures.__path__, selectors.__file__, threading.__file__)
+_LEFT_OUT: Final = (*_LOOPS, __file__.rpartition("stateful")[0])
 _KNOWN_STANDSTILL: Final = 2.0  # seconds without a request, after the first call that stood still
 _OF_CLIENTS: Final = frozenset({"spoil", "leave", "reuse"})  # acts on the client of the present world
 _DEFAULTS: Final[dict[str, Any]] = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
@@ -141,7 +141,7 @@ class Example:
     def keep(self, found: Found) -> None:
         """Keep a failed check."""
         self.found, self.raised = found, self._stack_of(found.outcome)
-        if found.outcome is not None and found.outcome.ended == "stood still":
+        if found.outcome is not None and found.outcome.ended in {"stood still", "computed"}:
             self.run.limits.standstill = min(_KNOWN_STANDSTILL, self.run.limits.standstill)
 
     def _end(self) -> None:
@@ -331,12 +331,8 @@ class Example:
 
     def _lost_stack(self) -> traceback.StackSummary:
         """Return the client's lines in which a call waits."""
-        frames = sys._current_frames()  # public by its documentation
-        for client in self._clients:
-            frame = frames.get(client.player.ident)
-            if client.player.is_lost and frame is not None:
-                return _own(traceback.extract_stack(frame))
-        return traceback.StackSummary()
+        lines = [line for client in self._clients for line in client.player.lost_at]
+        return _own(traceback.StackSummary.from_list(lines))
 
 
 def _own(stack: traceback.StackSummary) -> traceback.StackSummary:

@@ -9,8 +9,10 @@ import http.client
 import json
 import os
 import re
+import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -553,6 +555,24 @@ def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
         with pytest.raises(AssertionError, match=r"get_pet\(1\) sent more than 200 requests and did not end"):
             client.get_pet(1)
         is_over.set()
+
+
+@pytest.mark.seconds
+@pytest.mark.parametrize(
+    ("client", "fault"),
+    [(reports_more.EndReadAgain, faults.truncate(0.5)), (reports_more.EndIsNoPart, faults.empty_reply())],
+)
+def test_a_call_that_reads_on_forever_is_found_and_ends(client: type[Any], fault: faults.Fault) -> None:
+    with PetStoreMock(seed=1) as petstore:
+        made = maker_of(client)(petstore)
+        with checks.watched(lambda _: made, petstore) as watched:
+            petstore.inject(fault, times=1)
+            with pytest.raises(
+                AssertionError, match=r"^list_pets\(\) computed for .* and did not end \(a call ends when"
+            ):
+                watched.list_pets()
+    stacks = [traceback.extract_stack(frame) for frame in sys._current_frames().values()]
+    assert reports_more.__file__ not in {line.filename for stack in stacks for line in stack}
 
 
 def test_a_call_is_shown_as_python_source() -> None:

@@ -20,7 +20,8 @@ from urllib.parse import urljoin, urlsplit
 
 from tests.clients.bugs import after, clients_of, waits
 from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json
-from tests.clients.shapes import AsyncPets, an_array
+from tests.clients.reports_shown import again
+from tests.clients.shapes import AsyncPets, StreamsPets, an_array
 
 # Bugs for which we mended the machine
 
@@ -498,6 +499,29 @@ NaiveDates = waits(told_from(partial(datetime.now, None)))
 AwareDates = waits(told_from(partial(datetime.now, UTC)))
 
 
+class EndIsNoPart(StreamsPets):
+    """Reads on for ever when its connection ends, without a pause (aio-libs/aiomcache#502)."""
+
+    async def read(self, reader: asyncio.StreamReader) -> tuple[int, bytes]:
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += await reader.readline()
+        return await super().read(again(head, reader))
+
+
+class EndReadAgain(HttpClientPets):
+    """Reads on for ever when a body is cut off (LonamiWebs/Telethon#90)."""
+
+    def content(self, response: http.client.HTTPResponse) -> bytes:
+        length = response.length
+        if length is None:
+            return super().content(response)
+        body = b""
+        while len(body) < length:
+            body += response.read(length - len(body))
+        return body
+
+
 TWINS: dict[Any, Any] = {
     HostStays: FollowsElsewhere,
     TypeTwice: TypeOnce,
@@ -522,5 +546,7 @@ TWINS: dict[Any, Any] = {
     HeadersInUtf8: HeadersInLatin1,
     ProxiesUnset: HttpClientPets,
     NaiveDates: AwareDates,
+    EndIsNoPart: StreamsPets,
+    EndReadAgain: HttpClientPets,
 }
 REPORTS_MORE = clients_of(globals(), *TWINS.values())

@@ -197,10 +197,10 @@ class InterimIsFinal(StreamsPets):
         head = await reader.readuntil(b"\r\n\r\n")
         if head.startswith(b"HTTP/1.1 1"):
             return int(head.split(None, 2)[1]), b""
-        return await super().read(_again(head, reader))
+        return await super().read(again(head, reader))
 
 
-def _again(head: bytes, reader: asyncio.StreamReader) -> asyncio.StreamReader:
+def again(head: bytes, reader: asyncio.StreamReader) -> asyncio.StreamReader:
     reader._buffer[:0] = head  # type: ignore[attr-defined]  # noqa: SLF001  # a stream has no public way to unread
     return reader
 
@@ -244,7 +244,7 @@ class TrailersLeft(StreamsPets):
         fields = [line.partition(b":") for line in head.split(b"\r\n")[1:]]
         has_end = any(name in {b"content-length", b"transfer-encoding"} for name, _, _ in fields)
         self.is_last = not has_end or any(b"close" in value for name, _, value in fields if name == b"connection")
-        return await super().read(_again(head.replace(b"http/", b"HTTP/"), reader))
+        return await super().read(again(head.replace(b"http/", b"HTTP/"), reader))
 
     async def chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         async for chunk in super().chunks(reader):
