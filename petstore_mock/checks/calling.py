@@ -40,6 +40,7 @@ _TICK: Final = 0.02  # seconds between two looks
 _FIRST_TICK: Final = 0.0005
 _LONGEST_TICK: Final = 0.1  # seconds; a longer tick means that the computer and client slept
 _INTERRUPTS: Final = 50
+_CALL_BACK: Final = frozenset({"weakref", "_weakrefset"})  # modules whose functions the interpreter calls
 
 _LOOK: Final = 0.001  # seconds between two looks at the other call
 _STANDS: Final = 3  # after so many looks without progress, the other call counts as waiting, for example for a lock
@@ -159,9 +160,20 @@ def _interrupt(threads: Sequence[Thread], future: Future[Any]) -> None:
     for _ in range(_INTERRUPTS):
         if future.done():
             return
+        frames = sys._current_frames()
         for thread in threads:
-            raise_in(ctypes.c_ulong(thread.ident or 0), error)
+            if not _is_in_callback(frames.get(thread.ident or 0)):
+                raise_in(ctypes.c_ulong(thread.ident or 0), error)
         wait([future], timeout=_TICK)
+
+
+def _is_in_callback(frame: FrameType | None) -> bool:
+    """Whether a destructor or a weak reference's callback runs. Python reports its errors, and the call goes on."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__" or frame.f_globals.get("__name__") in _CALL_BACK:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Attendance:
