@@ -514,7 +514,7 @@ class EndReadAgain(HttpClientPets):
 
     def content(self, response: http.client.HTTPResponse) -> bytes:
         length = response.length
-        if length is None:
+        if not length:
             return super().content(response)
         body = b""
         while len(body) < length:
