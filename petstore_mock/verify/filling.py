@@ -115,7 +115,7 @@ class Filling:
 
         fields = tuple((name, _PLACEHOLDER.sub(value_of, value)) for name, value in probe.fields)
         target, body = _PLACEHOLDER.sub(quoted, probe.target), _PLACEHOLDER.sub(value_of, probe.body)
-        return replace(probe, target=target, body=body, fields=fields, template=probe.template or probe)
+        return replace(probe, target=target, body=body, fields=fields, unfilled=probe.template)
 
     def _value(self, word: str, label: str) -> str:
         kind, _, name = word.partition(":")

@@ -110,13 +110,18 @@ class Probe:
     fields: tuple[tuple[str, str], ...] = ()  # parameters in the header, or another Accept
     body: str = ""
     media_type: str = "application/json"
-    template: Probe | None = None  # the probe with its placeholders, if these are filled
+    unfilled: Probe | None = None  # the probe with its placeholders, if these are filled
 
     @property
     def line(self) -> str:
         """The request in a line, without its key and its body."""
         fields = [f"{name}: {value}" for name, value in self.fields]
         return "  ".join([f"{self.operation.method} {self.target}", *fields])
+
+    @property
+    def template(self) -> Probe:
+        """The probe with its placeholders."""
+        return self.unfilled or self
 
     @property
     def has_key(self) -> bool:

@@ -132,7 +132,7 @@ class Run:
             probe = [*working, readings[-1]][0]
             target = probe.target.replace("{made}", str(pet_id))
             for _ in range(self._reads_of(probe.shows)):
-                view = self._show(replace(probe, target=target, template=probe))
+                view = self._show(replace(probe, target=target, unfilled=probe))
                 if view is None or view.shows_change(change, pet_id):
                     break
 
@@ -324,7 +324,7 @@ class Run:
 
     def _fails_often(self, probe: Probe) -> bool:
         """Whether several others like the probe got a 5xx."""
-        others = self._crashed() - {probe.template or probe}
+        others = self._crashed() - {probe.template}
         return sum(other.is_like(probe) for other in others) >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import cached_property
-from itertools import groupby, permutations, starmap
+from itertools import filterfalse, groupby, permutations, starmap
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar
@@ -103,17 +103,16 @@ class Wanted(NamedTuple):
 
     def selects(self, pet: Mapping[str, Json]) -> bool:
         """Whether the filter selects an animal. One fitting element of an array is enough."""
-        field = self.parameter.filters_by
-        relation = self.parameter.says
+        field, relation = self.parameter.filters_by, self.parameter.says
         found = pet.get(field)
         if found is None:
             return False
-        order = kind_of(properties(ANIMAL)[field]).order
-        if not relation.is_ordered or order is None:
+        if not relation.is_ordered:
             items = found if is_array(found) else [found]
             # In Python, true equals 1.
             is_flag = isinstance(self.value, bool)
-            return any(isinstance(item, bool) is is_flag and relation.holds(item, self.value) for item in items)
+            return self.value in [item for item in items if isinstance(item, bool) is is_flag]
+        order = kind_of(properties(ANIMAL)[field]).order or str
         try:
             return relation.holds(order(found), order(self.value))
         except TypeError:  # the service returned another type, which breaks the clause of the field
@@ -127,7 +126,11 @@ class Wanted(NamedTuple):
 
 def read_values(operation: Operation, given: Mapping[str, str]) -> JsonObject:
     """Return the values of the parameters that have a text in ``given``, by name."""
-    return {name: kind_of(rules).read(given[name]) for name, rules in parameters(operation).items() if name in given}
+    values: JsonObject = {}
+    for name, rules in parameters(operation).items():
+        if name in given:
+            values[name] = kind_of(rules).read(given[name])
+    return values
 
 
 def wanted(operation: Operation, values: Mapping[str, Json]) -> list[Wanted]:
@@ -151,15 +154,17 @@ def is_same_value(name: str, value: object, other: object) -> bool:
 
 
 def _is_same(rules: Mapping[str, Json], value: object, other: object) -> bool:
-    if is_object(value) and is_object(other):
-        return all(_is_same(part, value.get(name), other.get(name)) for name, part in parts(rules))
-    kind = kind_of(rules)
     if value == other:
         return True
-    if kind.order is None or kind.has_format is None:
+    if is_object(value) and is_object(other):
+        return all(_is_same(part, value.get(name), other.get(name)) for name, part in parts(rules))
+    order = kind_of(rules).order
+    if order is None:
         return False
-    both = isinstance(value, str) and isinstance(other, str)
-    return both and kind.order(value) == kind.order(other)
+    try:
+        return bool(order(value) == order(other))
+    except TypeError:  # one of the two has another type
+        return False
 
 
 def is_pet(value: object) -> TypeGuard[Pet]:
@@ -184,15 +189,16 @@ class Seen:
         self.number, self.operation = exchange.number, probe.operation
         self.line = probe.line
         # The request without the values of the service's animals.
-        self.template = probe.template or probe
+        self.template = probe.template
         # 0 without a readable head.
         self.status = exchange.status or 0
-        # The first digit of the status; 0 for an incomplete response.
-        digit = self.status // 100 if failure is None else 0
+        # The first digit of the status, and the body. An incomplete response has neither.
+        digit, body = 0, b""
+        if failure is None:
+            digit, body = self.status // 100, exchange.response_body
         self.is_refusal = digit == 4
         self.has_failed = not 1 <= digit < 5
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
-        body = exchange.response_body if digit else b""
         self.prefix, self.document = _read(body)
         self.beyond_utf8 = _beyond_utf8(body)
         # Some services respond to wrong requests with a success whose body is an error.
@@ -234,9 +240,11 @@ class Seen:
         """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""
         if not self.is_readable or self.operation.response is None:
             return None
-        if not self.operation.shows_many:
-            return None if self.shows_none else [self.document]
-        return list(self.document) if is_array(self.document) else None
+        if self.operation.shows_many:
+            return list(self.document) if is_array(self.document) else None
+        if self.shows_none:
+            return None
+        return [self.document]
 
     @property
     def shows_none(self) -> bool:
@@ -262,9 +270,11 @@ class Seen:
     @property
     def shows_another(self) -> bool:
         """Whether a success shows an animal with another id than the request."""
-        if not self.is_success or not self.operation.shows_one or not self.pet_id:
+        if not self.pet_id or not self.operation.shows_one:
             return False
-        return is_object(self.document) and str(self.document.get("id", self.pet_id)) != self.pet_id
+        if not self.is_success or not is_object(self.document):
+            return False
+        return str(self.document.get("id", self.pet_id)) != self.pet_id
 
     @property
     def target_id(self) -> int | None:
@@ -273,7 +283,7 @@ class Seen:
             return None
         if not self.operation.does.adds:
             return self.is_about
-        return next((pet["id"] for pet in self.pets), None)
+        return next(iter(self.ids), None)
 
     @property
     def is_about(self) -> int | None:
@@ -307,9 +317,8 @@ class Seen:
     @cached_property
     def objects(self) -> list[Mapping[str, Json]]:
         """The elements of the response that have at least one field of an animal."""
-        names = properties(ANIMAL).keys()
-        objects = filter(is_object, self.items or ())
-        return [item for item in objects if not names.isdisjoint(item)]
+        has_no_field = properties(ANIMAL).keys().isdisjoint
+        return [*filterfalse(has_no_field, filter(is_object, self.items or ()))]
 
     @property
     def ids(self) -> list[int]:
@@ -339,7 +348,10 @@ class Seen:
 
     def pet(self, pet_id: int | None) -> Pet | None:
         """Return the animal with an id in the response, or None."""
-        return next((pet for pet in self.pets if pet["id"] == pet_id), None)
+        for pet in self.pets:
+            if pet["id"] == pet_id:
+                return pet
+        return None
 
     @property
     def label(self) -> str:
@@ -355,7 +367,9 @@ class Seen:
             return True
         pet = self.pet(pet_id)
         if change.operation.does.ends:
-            is_there = self.is_success if self.operation.shows_one else pet is not None
+            is_there = pet is not None
+            if self.operation.shows_one:
+                is_there = self.is_success
             return not is_there
         if pet is None or change.operation.does.adds:
             return pet is not None
@@ -392,18 +406,20 @@ class Seen:
             return f"{self.status or ''} {self.failure}".strip()
         if not self.status:
             return "nothing"
+        words = [str(self.status)]
         location = self.header("Location")
-        where = f" Location: {location}" if location and 300 <= self.status < 400 else ""
+        if location and 300 <= self.status < 400:
+            words.append(f"Location: {location}")
         body = self.exchange.response_body.decode("utf-8", "backslashreplace").replace("\n", " ")
-        return f"{self.status}{where} {cut(body, _SHOWN)}".rstrip()
+        words.append(cut(body, _SHOWN))
+        return " ".join(words).rstrip()
 
 
 def _is_error(document: object) -> bool:
     """Whether an object is no animal, and has none as a member."""
-    if not is_object(document):
+    if not is_object(document) or not REQUIRED.isdisjoint(document):
         return False
-    has_animal = any(is_object(item) and item.keys() >= REQUIRED for item in document.values())
-    return not has_animal and REQUIRED.isdisjoint(document)
+    return not any(map(REQUIRED.issubset, filter(is_object, document.values())))
 
 
 def has_sent(pet: Pet, change: Seen) -> bool:
@@ -423,13 +439,13 @@ def _sample(items: list[Json], filters: Sequence[Wanted], made: Collection[int])
     service may ignore ``limit``.
     """
     is_right = is_valid(ANIMAL)
-    ids: set[int | None] = set()
+    # An invalid element has None instead of an id.
+    ids: set[int | None] = {None}
     kept: list[Json] = []
     counts: Counter[bool] = Counter()
     for item in items:
         pet_id = item["id"] if is_right(item) else None
-        is_strange = pet_id is None or pet_id in ids
-        is_odd = is_strange or not matches(item, filters)
+        is_odd = pet_id in ids or not matches(item, filters)
         ids.add(pet_id)
         counts[is_odd] += 1
         if pet_id in made or counts[is_odd] <= _MOST_OF_A_KIND:
@@ -516,7 +532,8 @@ class History:
     def _add_change(self, seen: Seen) -> None:
         is_done = seen.target_id is not None
         if seen.operation.does.adds:
-            self.created += [seen] if is_done else []
+            if is_done:
+                self.created.append(seen)
             return
         if seen.is_about is not None and not seen.is_refusal:
             self._changes[seen.is_about].append(seen.number)
@@ -577,8 +594,9 @@ class History:
 
     def returns_former(self, seen: Seen) -> bool:
         """Whether a create returns an animal that was there before."""
-        adds = seen.operation.does.adds and seen.target_id is not None
-        return adds and self.is_known(seen.target_id or 0, seen.number)
+        if seen.target_id is None or not seen.operation.does.adds:
+            return False
+        return self.is_known(seen.target_id, seen.number)
 
     def around(self, pet_id: int, number: float, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
         """Return an animal as responses before and after a request show it, between the same changes of this run.
@@ -599,12 +617,12 @@ class History:
 
     def _span(self, pet_id: int, number: float) -> tuple[float, float]:
         """Return the numbers of the last change of an animal until a request, and of the next one."""
-        begin, end = 0.0, inf
+        begin = 0.0
         for change in self._changes.get(pet_id, ()):
             if change > number:
                 return begin, change
             begin = change
-        return begin, end
+        return begin, inf
 
     def last(self, operation: Operation, number: int) -> Seen | None:
         """Return the last success of an operation before a request that created, changed or removed an animal."""
@@ -633,9 +651,11 @@ class History:
     def former(self, pet_id: int, number: float, *, lists: bool = False) -> Pet | None:
         """Return an animal as it was before a request, as far as this run knows. With ``lists``, only lists count."""
         before, _ = self.around(pet_id, number, lists=lists)
+        if before:
+            return before[-1]
         last_change, _ = self._span(pet_id, number - 0.5)
-        if before or last_change:
-            return before[-1] if before else None
+        if last_change:
+            return None
         for create in reversed(self.created):
             if create.target_id == pet_id and create.number < number:
                 return create.pets[0]
@@ -673,8 +693,12 @@ class History:
 
     def refused(self, operation: Operation, number: int) -> list[Seen]:
         """Return the requests of an operation before a request that the service refused."""
-        former = [one for one in self.of(operation) if one.number < number]
-        return [one for one in former if one.status in {400, 401} and not one.probe.is_last_resort]
+        refused: list[Seen] = []
+        for seen in self.of(operation):
+            is_judged = seen.status in {400, 401} and not seen.probe.is_last_resort
+            if is_judged and seen.number < number:
+                refused.append(seen)
+        return refused
 
     def should_show(self, seen: Seen, pet_id: int) -> bool:
         """Whether a list without a limit should show an animal: earlier responses did, and its filters select it."""
@@ -684,9 +708,11 @@ class History:
     def standing(self, seen: Seen) -> set[int]:
         """Return the ids of animals that match the filters of a list, in that list or both before and after it."""
         if seen.number not in self._standing:
-            found: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
-            found.update(pet_id for pet_id in self.views if self._stood(pet_id, seen))
-            self._standing[seen.number] = found
+            standing: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
+            for pet_id in self.views:
+                if self._stood(pet_id, seen):
+                    standing.add(pet_id)
+            self._standing[seen.number] = standing
         return self._standing[seen.number]
 
     def _stood(self, pet_id: int, seen: Seen) -> bool:
