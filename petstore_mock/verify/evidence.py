@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.guards import is_array, is_object, items_of
 from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.values import counted, without_none
 from petstore_mock.interface.bodies import plain_text
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, NULLS
 from petstore_mock.interface.kinds import kind_of, wrong_text
-from petstore_mock.interface.schemas import members_of, parameters, properties, required_names, violations
+from petstore_mock.interface.schemas import allows, members_of, parameters, properties, required_names
 from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
 from petstore_mock.verify.probes import OPEN, Phase, Probe, enums_of, request, sends
 from petstore_mock.verify.row import CREATES, CREATES_WITH_BODY, EVERY, LISTS
@@ -161,12 +162,12 @@ def _of_request(gap: str, read: Callable[[Gap, Seen, History], Choice], *probes:
     return Evidence(gap=gap, read=partial(read, GAPS[gap]), of_probes=True, probes=probes, **attributes)
 
 
-def _named(alternatives: Mapping[str, object], *shown: object) -> Choice:
-    """Return the first alternative with one of the values."""
+def _named(alternatives: Mapping[str, object], *shown: object) -> str:
+    """Return the first alternative with one of the values; empty if none has one."""
     for name, value in alternatives.items():
         if value in shown:
             return name
-    return None
+    return ""
 
 
 def _by_refusal(gap: Gap, seen: Seen, _history: History) -> Choice:
@@ -199,18 +200,21 @@ def _with_wrong_texts(gap: Gap) -> Iterator[Probe]:
 
 
 def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
+    pet_id, phase = "{known}", Phase.ODD_READS
+    if operation.commits:
+        # A service that accepts the text must not change an animal of somebody else.
+        pet_id, phase = "{made}", Phase.ODD_CHANGES
     text = wrong_text(parameters(operation)[parameter.name])
-    in_path = {parameter.name: text} if parameter.where == "path" else {}
-    # A service that accepts the text must not change an animal of somebody else.
-    pet_id = "{made}" if operation.commits else "{known}"
-    phase = Phase.ODD_CHANGES if operation.commits else Phase.ODD_READS
-    probe = request(operation, pet_id, in_path=in_path, without=parameter, phase=phase, expected=OPEN)
-    return probe if in_path else probe.with_parameter(parameter, text)
+    request_of = partial(request, operation, pet_id, without=parameter, phase=phase, expected=OPEN)
+    if parameter.where == "path":
+        return request_of(in_path={parameter.name: text})
+    return request_of().with_parameter(parameter, text)
 
 
 def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     """Compare a response with what each alternative makes of the invalid value of a parameter."""
-    parameter = next(one for one in seen.operation.parameters if one.gap == gap.name)
+    by_gap = {one.gap: one for one in seen.operation.parameters}
+    parameter = by_gap[gap.name]
     rules = parameters(seen.operation)[parameter.name]
     instead = {name: use(seen.text(parameter), rules) for name, use in gap.alternatives.items()}
     if seen.is_refusal:
@@ -218,11 +222,11 @@ def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     others = without_none(instead)
     if parameter is seen.operation.limit:
         return _of_limit(others, seen, history)
-    if parameter.sets:
-        shown = [pet.get(parameter.sets) for pet in seen.pets[:1]]
-        choice = _named(others, "", *shown) or ""
-        return choice if shown else None
-    return _of_filter(others, seen, history)
+    if parameter.filters_by:
+        return _of_filter(others, seen, history)
+    if not seen.pets:
+        return None
+    return _named(others, "", seen.pets[0].get(parameter.sets))
 
 
 def _of_filter(values: Mapping[str, Json], seen: Seen, history: History) -> Choice:
@@ -230,7 +234,7 @@ def _of_filter(values: Mapping[str, Json], seen: Seen, history: History) -> Choi
         return None
     # A filter without a value selects all animals.
     ignores = {name: value == "" for name, value in values.items()}
-    return _named(ignores, bool(seen.count)) or ""
+    return _named(ignores, bool(seen.count))
 
 
 def _of_limit(limits: Mapping[str, Json], seen: Seen, history: History) -> Choice:
@@ -238,7 +242,7 @@ def _of_limit(limits: Mapping[str, Json], seen: Seen, history: History) -> Choic
     if len(history.standing(seen)) <= min(limits.values()):
         return None
     fitting = [(limit, name) for name, limit in limits.items() if 0 < seen.count <= limit]
-    return min(fitting)[1] if fitting else ""
+    return min(fitting, default=(0, ""))[1]
 
 
 def _of_values(gap: Gap) -> Evidence:
@@ -252,16 +256,18 @@ def _by_keywords(gap: Gap, _seen: Seen, history: History) -> Choice:
     tried = [seen for seen in history.answered if seen.probe.gap == gap.name]
     if len(tried) < len(gap.texts):
         return None
-    came = [seen.is_refusal for seen in tried]
+    accepted = [not seen.is_refusal for seen in tried]
     for name, keywords in gap.alternatives.items():
-        if came == [bool(violations(keywords or {}, seen.sent.get(gap.field), "")) for seen in tried]:
+        if accepted == [allows(keywords or {}, seen.sent.get(gap.field)) for seen in tried]:
             return name
     return ""
 
 
 def _of_null(gap: Gap) -> Evidence:
-    fields = [name for name in NULLS if NULLS[name] is gap]
-    probes = chain.from_iterable(_odd_creates(field, gap.texts) for field in fields)
+    probes: list[Probe] = []
+    for field, decides in NULLS.items():
+        if decides is gap:
+            probes += _odd_creates(field, gap.texts)
     return _of_request(gap.name, _by_refusal, *probes, needs=_CREATED)
 
 
@@ -301,12 +307,8 @@ def _first_repeated(_gap: Gap, seen: Seen, history: History) -> Choice:
     return {0: "", 1: "first"}.get(seen.count, "last")
 
 
-# For each header field of a list: the alternative that it shows, or an empty text.
-_PAGING: Final = {
-    "Link": "link",
-    "X-Total-Count": "total_count",
-    **dict.fromkeys(("Content-Range", "X-Next-Page", "X-Total", "X-Pagination"), ""),
-}
+# Header fields with which services page lists. The register has alternatives for the first two.
+_PAGING: Final = ("Link", "X-Total-Count", "Content-Range", "X-Next-Page", "X-Total", "X-Pagination")
 
 
 def _paging(seen: Seen, history: History) -> Choice:
@@ -315,12 +317,13 @@ def _paging(seen: Seen, history: History) -> Choice:
     paging = [*filter(seen.header, _PAGING)]
     if not paging:
         return "none"
-    choice = _PAGING[paging[0]] if len(paging) == 1 else ""
+    if paging == ["X-Total-Count"]:
+        return "total_count"
+    if paging != ["Link"]:
+        return ""
     # A last page has no link to a next page.
     has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)
-    if choice == "link" and has_next:
-        return "next_link"
-    return choice
+    return "next_link" if has_next else "link"
 
 
 def _fill(seen: Seen, history: History) -> Choice:
@@ -348,8 +351,8 @@ def _order_of_lists(history: History) -> Choice:
     fitting = [choice for choice, has_order in _ORDERS.items() if all(map(has_order, pages))]
     if len(fitting) == 1:
         return fitting[0]
-    same = [] if fitting else [*_repeated_orders(lists, history)]
-    if not same:
+    same = [*_repeated_orders(lists, history)]
+    if fitting or not same:
         return None
     return "arbitrary_stable" if all(same) else "arbitrary"
 
@@ -373,7 +376,7 @@ _ORDERS: Final = {"id_ascending": _by_id, "id_descending": _by_id_descending, "b
 
 def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
     """Yield for each list that was sent twice whether both pages have the same order."""
-    for former, later in pairwise(sorted(lists, key=lambda seen: seen.line)):
+    for former, later in pairwise(sorted(lists, key=attrgetter("line"))):
         if former.line != later.line:
             continue
         first, second = _common_ids(former, later), _common_ids(later, former)
@@ -445,7 +448,7 @@ def _content_type(seen: Seen, _history: History) -> Choice:
     called = "; ".join(part.strip() for part in parts)
     if not called.startswith("application/json"):
         return None
-    return _named(GAPS["content_type"].alternatives, called) or ""
+    return _named(GAPS["content_type"].alternatives, called)
 
 
 def _codes(seen: Seen, history: History) -> Choice:
@@ -476,7 +479,7 @@ def _extra_fields(seen: Seen, _history: History) -> Choice:
     # The service may return the unknown field that a probe sent.
     known = {*properties(kind), _UNKNOWN_FIELD}
     choice = None
-    for document in seen.document if is_array(seen.document) else [seen.document]:
+    for document in items_of(seen.document):
         if not is_object(document) or not document.keys() >= {*required_names(kind)}:
             continue
         if document.keys() - known:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from petstore_mock.common.dates import iso
-from petstore_mock.common.guards import is_array
+from petstore_mock.common.guards import items_of
 from petstore_mock.common.real import time
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.table import FIELDS, MEMBERS, OPERATIONS
@@ -169,7 +169,7 @@ class Filling:
         field = parameter.filters_by
         others = [{field: value} for value in self._values[field]]
         for value in self._values[field]:
-            for item in value if is_array(value) else [value]:
+            for item in items_of(value):
                 wanted = Wanted(parameter, item)
                 is_later = not any(map(wanted.selects, self._listed[:1]))
                 if is_later and any(map(wanted.selects, others)):

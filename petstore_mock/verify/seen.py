@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar
 
 from petstore_mock.common.dates import seconds_of
-from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.guards import is_array, is_object, items_of
 from petstore_mock.common.masking import cut
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.kinds import kind_of, parts
@@ -108,10 +108,9 @@ class Wanted(NamedTuple):
         if found is None:
             return False
         if not relation.is_ordered:
-            items = found if is_array(found) else [found]
             # In Python, true equals 1.
             is_flag = isinstance(self.value, bool)
-            return self.value in [item for item in items if isinstance(item, bool) is is_flag]
+            return self.value in [item for item in items_of(found) if isinstance(item, bool) is is_flag]
         order = kind_of(properties(ANIMAL)[field]).order or str
         try:
             return relation.holds(order(found), order(self.value))
