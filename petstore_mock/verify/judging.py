@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from petstore_mock.common.masking import cut, hide
@@ -36,12 +35,13 @@ def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
         served = []
     history = History(served)
     gaps = findings(history, keys)
+    results = _Judge(run, history).results()
     left = [(pet_id, hide(name, keys)) for pet_id, name in run.left]
     notes = [hide(note, keys) for note in _notes(run)]
     return Verdict(
         url=hide(shown_url(run.url), keys),
         began=run.began,
-        clauses=tuple(_Judge(run, history).results()),
+        clauses=tuple(results),
         gaps=gaps,
         drift=tuple(_drift(recorded, gaps)),
         requests=len(run.seen),
@@ -64,8 +64,10 @@ def _notes(run: Run) -> Iterator[str]:
         yield f"responses have Content-Encoding: {coding} although the requests accept only identity"
     for seen in run.seen:
         if seen.has_failed and seen.operation.does.adds:
-            kept = ", and the service kept its animal" if _is_kept(run, seen) else ""
-            yield f"{seen.line} got no usable response: {seen.came}; verify does not retry a create{kept}"
+            words = f"{seen.line} got no usable response: {seen.came}; verify does not retry a create"
+            if _is_kept(run, seen):
+                words += ", and the service kept its animal"
+            yield words
         if seen.is_refusal and USED_LABEL in seen.template.body:
             yield f"{seen.line} got {seen.status} for the {LABEL} of another animal"
         if seen.probe.is_last_resort:
@@ -75,10 +77,10 @@ def _notes(run: Run) -> Iterator[str]:
 def _is_kept(run: Run, create: Seen) -> bool:
     """Whether a later response shows the animal of a create without a response."""
     labels = [seen.label for seen in run.seen]
-    later = chain.from_iterable(seen.pets for seen in run.seen[create.number :])
     # Another create may have sent the same text.
-    is_unique = bool(create.label) and labels.count(create.label) == 1
-    return is_unique and any(pet.get(LABEL) == create.label for pet in later)
+    if not create.label or labels.count(create.label) > 1:
+        return False
+    return any(seen.with_label(create.label) for seen in run.seen[create.number :])
 
 
 class _Judge:
@@ -120,7 +122,9 @@ class _Judge:
         if checked:
             return "holds", counted(len(checked), "time"), ""
         reason = self._why_unseen(clause)
-        return "could_not_check" if reason == self._run.stopped else "not_observable", reason, ""
+        if reason == self._run.stopped:
+            return "could_not_check", reason, ""
+        return "not_observable", reason, ""
 
     def _is_broken(self, clause: str) -> bool:
         return not all(result.holds for result, _ in self._checked[clause])

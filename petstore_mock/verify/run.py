@@ -139,7 +139,7 @@ class Run:
     def _reads_of(self, clause: str) -> int:
         """Return how often to read an animal. It may appear late (gap visibility)."""
         views = [seen for seen in self.checked if seen.probe.shows == clause]
-        was_seen = any(view.is_about in {None, *view.ids} for view in views if view.pets)
+        was_seen = any(view.own_pets for view in views)
         if was_seen or len(views) < 2 * _FEW:
             return _FEW
         return 1
@@ -224,8 +224,9 @@ class Run:
             return seen
         wait = _retry_after(seen)
         if wait > min(_LONGEST_WAIT, self._end_at - monotonic()):
-            value = seen.header("Retry-After")
-            header = f"with 'Retry-After: {cut(value, 100)}'" if value else "without Retry-After"
+            value, header = seen.header("Retry-After"), "without Retry-After"
+            if value:
+                header = f"with 'Retry-After: {cut(value, 100)}'"
             self._end(f"{seen.line} got 429 {header}; a wait of {wait:g} s is too long for the run")
         sleep(wait)
         again = self._send(probe)
@@ -293,7 +294,9 @@ class Run:
         """Note that an animal of this run is gone, or has another name."""
         for place, (pet_id, former) in enumerate(self.left):
             if pet_id == seen.is_about:
-                self.left[place : place + 1] = [] if seen.operation.does.ends else [(pet_id, seen.label or former)]
+                self.left[place] = (pet_id, seen.label or former)
+                if seen.operation.does.ends:
+                    del self.left[place]
                 return
 
     def _require_leave(self, probe: Probe) -> None:
@@ -319,13 +322,19 @@ class Run:
 
     def _crashed(self) -> set[Probe]:
         """Return the probes that got a 5xx each time."""
-        crashed = {seen.template for seen in self.seen if seen.status >= 500}
-        return crashed - {seen.template for seen in self.seen if seen.status < 500}
+        crashed: set[Probe] = set()
+        others: set[Probe] = set()
+        for seen in self.seen:
+            if seen.status >= 500:
+                crashed.add(seen.template)
+            else:
+                others.add(seen.template)
+        return crashed - others
 
     def _fails_often(self, probe: Probe) -> bool:
         """Whether several others like the probe got a 5xx."""
         others = self._crashed() - {probe.template}
-        return sum(other.is_like(probe) for other in others) >= _FEW
+        return len([*filter(probe.is_like, others)]) >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
         most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]

@@ -235,6 +235,11 @@ class Seen:
         """The animals in the response that have an id."""
         return [dict(pet) for pet in self.objects if is_integer(pet.get("id"))]
 
+    @property
+    def own_pets(self) -> list[Pet]:
+        """These animals, without those that the request is not about."""
+        return [pet for pet in self.pets if self.may_be_about(pet["id"])]
+
     def _items(self) -> list[Json] | None:
         """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""
         if not self.is_readable or self.operation.response is None:
@@ -290,6 +295,10 @@ class Seen:
         if self.pet_id.isdecimal():
             return int(self.pet_id)
         return None
+
+    def may_be_about(self, pet_id: int) -> bool:
+        """Whether the request is about an animal: about this one, or about no certain one."""
+        return self.is_about in {None, pet_id}
 
     def text(self, parameter: Parameter) -> str:
         """Return the text of a parameter in the request; empty if the request has none."""
@@ -352,6 +361,10 @@ class Seen:
                 return pet
         return None
 
+    def with_label(self, *labels: str) -> list[int]:
+        """Return the ids of the animals in the response that have one of the labels."""
+        return [pet["id"] for pet in self.pets if pet.get(LABEL) in labels]
+
     @property
     def label(self) -> str:
         """The label that the request gives an animal; empty if it gives none."""
@@ -362,7 +375,7 @@ class Seen:
 
     def shows_change(self, change: Seen, pet_id: int) -> bool:
         """Whether the response shows what a change left, or is about another animal."""
-        if self.is_about not in {None, pet_id}:
+        if not self.may_be_about(pet_id):
             return True
         pet = self.pet(pet_id)
         if change.operation.does.ends:
@@ -518,10 +531,8 @@ class History:
             self.lists.append(seen)
         if seen.operation.commits:
             self._add_change(seen)
-        for pet in seen.pets:
-            # The clause about the identifier judges a wrong animal; it says nothing about the other animal.
-            if seen.is_about not in {None, pet["id"]}:
-                continue
+        # The clause about the identifier judges a wrong animal; it says nothing about the other animal.
+        for pet in seen.own_pets:
             self._first.setdefault(pet["id"], seen.number)
             if not seen.operation.does.adds:
                 self.views[pet["id"]].append(View(seen.number, pet, seen.operation.shows_many))
@@ -680,7 +691,7 @@ class History:
         """Whether the last response about an animal before a request showed it."""
         is_there = False
         for seen in self.exchanges[: number - 1]:
-            if seen.is_about not in {None, pet_id}:
+            if not seen.may_be_about(pet_id):
                 continue
             is_removed = seen.is_success and seen.operation.does.ends
             is_gone = is_removed or seen.status == 404

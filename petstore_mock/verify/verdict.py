@@ -91,12 +91,12 @@ class Verdict:
     @property
     def exit_code(self) -> int:
         """0 if every observed clause holds, 1 on a broken clause or drift, 3 if the service could not be checked."""
-        results = {clause.result for clause in self.clauses}
-        if "broken" in results or self.drift:
+        if self.broken or self.drift:
             return BROKEN
-        if self.stopped or "could_not_check" in results:
+        was_checked = self.of_result("holds") and not self.of_result("could_not_check")
+        if self.stopped or not was_checked:
             return COULD_NOT_CHECK
-        return HOLDS if "holds" in results else COULD_NOT_CHECK
+        return HOLDS
 
     def __str__(self) -> str:
         return as_text(self)
@@ -184,33 +184,38 @@ def as_text(verdict: Verdict, *, verbose: bool = False, columns: int = 100) -> s
 
     ``verbose`` adds the clauses that hold, and the gaps, and shortens nothing.
     """
-    parts = [*_findings(verdict), *_unseen(verdict, verbose=verbose)]
+    lines = [f"{verdict.url}, {verdict.began}"]
+    for part in _parts(verdict, verbose=verbose):
+        lines += part.lines(columns, verbose=verbose)
+    lines += wrap(_summary(verdict), columns)
+    return "\n".join(lines) + "\n"
+
+
+def _parts(verdict: Verdict, *, verbose: bool) -> Iterator[_Part]:
+    for clause in sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0])):
+        yield _Part("BROKEN", [f"{clause.id}: {clause.words}", clause.detail], clause.curl)
+    for drift in verdict.drift:
+        yield _Part("DRIFT", [str(drift)])
+    for note in verdict.notes:
+        yield _Part("note", [note])
+    yield from _unseen(verdict, verbose=verbose)
     if verbose:
-        parts += [_Part("holds", [f"{clause.id}: {clause.words}"]) for clause in verdict.of_result("holds")]
-        parts += [_Part("gap", [f"{name}: {finding.evidence}"]) for name, finding in verdict.gaps.items()]
+        for clause in verdict.of_result("holds"):
+            yield _Part("holds", [f"{clause.id}: {clause.words}"])
+        for name, finding in verdict.gaps.items():
+            yield _Part("gap", [f"{name}: {finding.evidence}"])
     if verdict.left:
         animals = [f"{cut_middle(name, _MOST_NAME)} (id {pet_id or 'lost'})" for pet_id, name in verdict.left]
         words = f"at most {counted(verdict.created, 'animal')}: {_some(animals, verbose=verbose)}"
-        parts.append(_Part("left behind", [words]))
-    lines = [line for part in parts for line in part.lines(columns, verbose=verbose)]
-    return "\n".join([f"{verdict.url}, {verdict.began}", *lines, *wrap(_summary(verdict), columns)]) + "\n"
+        yield _Part("left behind", [words])
 
 
 def _some(names: Sequence[str], *, verbose: bool) -> str:
     """Return names; only the first ones unless ``verbose``."""
-    whole, further = ", ".join(names), len(names) - _MOST_NAMES
-    if verbose:
-        return whole
-    if further < 2:
-        return whole
+    further = len(names) - _MOST_NAMES
+    if verbose or further < 2:
+        return ", ".join(names)
     return f"{', '.join(names[:_MOST_NAMES])}, and {further} more (--verbose)"
-
-
-def _findings(verdict: Verdict) -> Iterator[_Part]:
-    for clause in sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0])):
-        yield _Part("BROKEN", [f"{clause.id}: {clause.words}", clause.detail], clause.curl)
-    yield from (_Part("DRIFT", [str(drift)]) for drift in verdict.drift)
-    yield from (_Part("note", [note]) for note in verdict.notes)
 
 
 def _unseen(verdict: Verdict, *, verbose: bool) -> Iterator[_Part]:
@@ -228,8 +233,10 @@ def _summary(verdict: Verdict) -> str:
     counts = Counter(clause.result.replace("_", " ") for clause in verdict.clauses)
     counts["drifted"] = len(verdict.drift)
     results = ", ".join(f"{words}: {count}" for words, count in counts.items() if count)
-    stopped = f"; stopped: {verdict.stopped}" if verdict.stopped else ""
-    return f"{results}; {counted(verdict.requests, 'request')}{stopped}"
+    summary = f"{results}; {counted(verdict.requests, 'request')}"
+    if verdict.stopped:
+        summary += f"; stopped: {verdict.stopped}"
+    return summary
 
 
 def json_text(verdict: Verdict) -> str:

@@ -51,9 +51,8 @@ def rows() -> Rows:
     for operation in (*CREATES, *CHANGES):
         if operation.body is not None or operation.setting:
             yield from _of_keeping(operation)
-    for operation in CHANGES:
-        if operation.body is not None or operation.setting:
-            yield _of_left_out(operation)
+            if operation in CHANGES:
+                yield _of_left_out(operation)
     for operation in REMOVES:
         yield from _of_removing(operation)
 
@@ -155,8 +154,11 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
         yield breach(f"one animal for each create; the animals {twins} share a {LABEL}")
     if not _is_whole(seen, history):
         return
-    own = [create.ids[0] for create in history.created if create.operation is operation]
-    looked = [pet_id for pet_id in own if history.should_show(seen, pet_id)]
+    looked: list[int] = []
+    for create in history.created:
+        is_shown_before = history.should_show(seen, create.ids[0])
+        if is_shown_before and create.operation is operation:
+            looked.append(create.ids[0])
     if looked:
         # One animal is enough, because the others may appear later.
         is_shown = not history.listed.isdisjoint(looked)
@@ -169,8 +171,8 @@ def _twins(operation: Operation, seen: Seen, history: History) -> list[int]:
     """Return the animals of a list that have the label of one create, if the label was made for it."""
     sent = [one.label for one in history.exchanges]
     for create in history.of(operation):
+        alike = seen.with_label(create.label)
         # An earlier run may have used the label.
-        alike = [pet["id"] for pet in seen.pets if pet.get(LABEL) == create.label]
         new = [pet_id for pet_id in alike if not history.is_known(pet_id, create.number)]
         is_own = "{label}" in create.template.body
         if is_own and len(new) > sent.count(create.label):
@@ -184,19 +186,20 @@ def _has_no_refused(operation: Operation, what: str, seen: Seen, history: Histor
     # Another request may have created an animal with the same label.
     labels -= {"", *(one.label for one in history.created)}
     if labels and seen.pets:
-        kept = [pet["id"] for pet in seen.pets if pet.get(LABEL) in [*labels]]
+        kept = seen.with_label(*labels)
         words = f"no animal of a refused {what}; the animals {kept} have {LABEL}s of refused {what}s"
         yield Result(not kept, words)
 
 
 def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: History) -> Results:
     """Check that an animal has no field of a refused request."""
-    refused, pet = _refused(operation, seen, history), seen.pet(seen.is_about)
-    if not refused or not is_pet(pet):
+    pet = seen.pet(seen.is_about)
+    refused = _refused(operation, seen, history)
+    if pet is None or not refused:
         return
     former = history.former(pet["id"], refused[0].number) or pet
     # Another clause is about the form of an animal.
-    if not is_pet(former):
+    if not is_pet(pet) or not is_pet(former):
         return
     for name, value in refused[-1].sets.items():
         was_there = is_same_value(name, former.get(name), value)
@@ -208,8 +211,7 @@ def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: 
 def _refused(operation: Operation, seen: Seen, history: History) -> list[Seen]:
     """Return the refused requests about the animal of a request; none if another one succeeded, and changed it."""
     for one in history.exchanges[: seen.number - 1]:
-        is_change = one.is_success and one.operation in CHANGES
-        if is_change and one.is_about == seen.is_about:
+        if one.operation in CHANGES and one.target_id == seen.is_about:
             return []
     return [one for one in history.refused(operation, seen.number) if one.is_about == seen.is_about]
 
@@ -251,27 +253,30 @@ def _of_left_out(operation: Operation) -> Clause:
 
 
 def _may_be_left_out(operation: Operation) -> list[str]:
-    rules = parameters(operation)
-    given = {*required_arguments(operation)}
-    given |= {one.sets for one in operation.setting if one.name in given or "default" in rules[one.name]}
-    names = [name for name in properties(ANIMAL) if name not in given | REQUIRED]
-    if not operation.does.replaces:
-        return names
-    sent = members_of(operation).keys() - OMITTED.keys()
-    return [name for name in names if name in sent]
+    required = required_arguments(operation)
+    given = {*REQUIRED, *required}
+    for parameter in operation.setting:
+        has_default = "default" in parameters(operation)[parameter.name]
+        if has_default or parameter.name in required:
+            given.add(parameter.sets)
+    names = properties(ANIMAL).keys() - given
+    if operation.does.replaces:
+        names &= members_of(operation).keys() - OMITTED.keys()
+    return [name for name in properties(ANIMAL) if name in names]
 
 
 def _changes(operation: Operation) -> Iterator[Probe]:
     """Yield a change with all members, and changes with some."""
     if operation.body is None:
         return
-    required = required_names(operation.body)
-    optional = [name for name in members_of(operation) if name not in required]
-    # An optional member gets its last sample, which differs from that of a created animal.
-    texts = {name: dumps(MEMBERS[name].samples[-1]) for name in optional}
-    some: list[dict[str, str]] = [{name: texts[name]} for name in optional[:2]]
+    texts: dict[str, str] = {}
+    for name in members_of(operation):
+        # An optional member gets its last sample, which differs from that of a created animal.
+        if name not in required_names(operation.body):
+            texts[name] = dumps(MEMBERS[name].samples[-1])
+    some: list[dict[str, str]] = [{name: texts[name]} for name in [*texts][:2]]
     # With its only optional member, a request leaves nothing out.
-    if operation.does.replaces or len(optional) < 2:
+    if operation.does.replaces or len(texts) < 2:
         some = [{}]
     for sent in (texts, *some):
         yield sends(operation, sent, phase=Phase.CHANGES)
@@ -359,5 +364,5 @@ def _has_left_others(operation: Operation, seen: Seen, history: History) -> Resu
     was_read = any(one.is_success for one in history.of(seen.operation))
     if not was_read or not history.was_last_there(pet_id, seen.number):
         return
-    if seen.is_success or seen.status == 404:
+    if _would_show(seen, history):
         yield Result(seen.is_success, f"the animal {pet_id}, which {removal.line} did not name")

@@ -352,8 +352,7 @@ def _is_same(seen: Seen, history: History) -> Results:
     if not seen.is_distinct:
         return
     # Another clause says which animal the response should show.
-    shown = [pet for pet in seen.pets if seen.is_about in {None, pet["id"]}]
-    for pet in filter(is_pet, shown):
+    for pet in filter(is_pet, seen.own_pets):
         before, after = _others(seen, history, pet["id"])
         # If they differ, another client may have changed the animal.
         if is_pet(before) and is_pet(after) and known_part(before) == known_part(after):
