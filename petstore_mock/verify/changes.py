@@ -5,13 +5,11 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.values import is_integer
 from petstore_mock.interface.kinds import another, quick
 from petstore_mock.interface.schemas import are_right, is_valid, properties
 from petstore_mock.interface.strict_json import read_integer
 from petstore_mock.interface.table import ANIMAL, LABEL
-from petstore_mock.verify.probes import limits_of
-from petstore_mock.verify.seen import Wanted, known_part, matches, read_values, wanted
+from petstore_mock.verify.seen import known_part, limit_of, matches, read_values, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +18,9 @@ if TYPE_CHECKING:
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Parameter
     from petstore_mock.verify.row import Change
-    from petstore_mock.verify.seen import Pet
+    from petstore_mock.verify.seen import Pet, Wanted
 
+    Holds = Callable[[Turn], object]
     # Returns the wrong value of a field.
     NewValue = Callable[[Any], Any]
 
@@ -36,7 +35,7 @@ def becomes(**attributes: object) -> Change:
     return change
 
 
-def when(holds: Callable[[Turn], object], change: Change) -> Change:
+def when(holds: Holds, change: Change) -> Change:
     def change_if(turn: Turn) -> None:
         if holds(turn):
             change(turn)
@@ -56,7 +55,7 @@ def refuse(status: int = 400) -> Change:
     return lambda turn: turn.refuse(status)
 
 
-def refuse_if(holds: Callable[[Turn], object], status: int = 400) -> Change:
+def refuse_if(holds: Holds, status: int = 400) -> Change:
     return when(holds, refuse(status))
 
 
@@ -210,13 +209,13 @@ def keep_field(name: str, change: NewValue) -> Change:
 # Parameters
 
 
-def has(*parameters: Parameter) -> Callable[[Turn], bool]:
+def has(*parameters: Parameter) -> Holds:
     """Return whether a request has all of some parameters."""
     names = {parameter.name for parameter in parameters}
     return lambda turn: names <= turn.given.keys()
 
 
-def has_value(parameter: Parameter, value: object) -> Callable[[Turn], bool]:
+def has_value(parameter: Parameter, value: object) -> Holds:
     """Return whether a request has a parameter with a value."""
     return lambda turn: turn.given.get(parameter.name) == str(value)
 
@@ -247,11 +246,7 @@ def one_more(parameter: Parameter, least: int, most: int) -> Change:
 
 def page_of(turn: Turn, pets: list[Pet]) -> None:
     """Respond with as many animals as the request allows."""
-    limit = turn.operation.limit
-    most = None
-    if limit is not None:
-        most = values_of(turn).get(limit.name, limits_of(turn.operation)[2])
-    turn.document = pets[: most if is_integer(most) else None]
+    turn.document = pets[: limit_of(turn.operation, values_of(turn))]
 
 
 def select(parameter: Parameter, chooses: Callable[[Pet, Wanted], bool]) -> Change:

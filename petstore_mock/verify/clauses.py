@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.table import Operation
     from petstore_mock.transport.client import FailedError
+    from petstore_mock.verify.row import Probes
     from petstore_mock.verify.seen import History, Seen
 
 
@@ -31,7 +32,7 @@ _SUBJECTS: Final = (messages, fields, lists, animals, effects, bodies, failures,
 CLAUSES: Final = sections(chain.from_iterable(subject.rows() for subject in _SUBJECTS))
 
 
-def _in_order() -> Iterator[Probe]:
+def _in_order() -> Probes:
     own = chain.from_iterable(row.probes for row in CLAUSES if row.after is None)
     by_phase: dict[Phase, list[Probe]] = {phase: [] for phase in Phase}
     for probe in (*own, *GAP_PROBES, *_simplest()):
@@ -41,7 +42,7 @@ def _in_order() -> Iterator[Probe]:
         yield from probes
 
 
-def _simplest() -> Iterator[Probe]:
+def _simplest() -> Probes:
     """Yield the simplest create for a service that refuses every plain one."""
     for operation in CREATES:
         if LABEL in members_of(operation):

@@ -30,10 +30,10 @@ from petstore_mock.verify.seen import NO_JSON
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from petstore_mock.common.values import Json
     from petstore_mock.interface.gaps import Gap
     from petstore_mock.interface.table import Operation, Parameter
-    from petstore_mock.verify.seen import History, Pet, Seen
+    from petstore_mock.verify.row import Probes
+    from petstore_mock.verify.seen import History, Members, Pet, Seen
 
     # A choice: empty if the register does not have it, None if the exchange shows none.
     Choice = str | None
@@ -191,7 +191,7 @@ def _of_parameter(gap: Gap) -> Evidence:
     return _of_request(gap.name, read, *_with_wrong_texts(gap))
 
 
-def _with_wrong_texts(gap: Gap) -> Iterator[Probe]:
+def _with_wrong_texts(gap: Gap) -> Probes:
     for operation in EVERY:
         for parameter in operation.parameters:
             # The clause about the bounds of a limit has the probes for a limit.
@@ -229,7 +229,7 @@ def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     return _named(others, "", seen.pets[0].get(parameter.sets))
 
 
-def _of_filter(values: Mapping[str, Json], seen: Seen, history: History) -> Choice:
+def _of_filter(values: Members, seen: Seen, history: History) -> Choice:
     if not history.views:
         return None
     # A filter without a value selects all animals.
@@ -237,7 +237,7 @@ def _of_filter(values: Mapping[str, Json], seen: Seen, history: History) -> Choi
     return _named(ignores, bool(seen.count))
 
 
-def _of_limit(limits: Mapping[str, Json], seen: Seen, history: History) -> Choice:
+def _of_limit(limits: Members, seen: Seen, history: History) -> Choice:
     # With fewer animals, all alternatives give the same list.
     if len(history.standing(seen)) <= min(limits.values()):
         return None
@@ -271,7 +271,7 @@ def _of_null(gap: Gap) -> Evidence:
     return _of_request(gap.name, _by_refusal, *probes, needs=_CREATED)
 
 
-def _odd_creates(field: str, texts: Iterable[str]) -> Iterator[Probe]:
+def _odd_creates(field: str, texts: Iterable[str]) -> Probes:
     """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
     for operation in CREATES:
         if field in members_of(operation):
@@ -523,12 +523,12 @@ def _list_probe(query: str) -> Probe:
     return replace(probe, target=f"{probe.target}?{query}")
 
 
-def _create_probe(texts: Mapping[str, str], **attributes: Any) -> Iterator[Probe]:
+def _create_probe(texts: Mapping[str, str], **attributes: Any) -> Probes:
     for operation in CREATES_WITH_BODY[:1]:
         yield sends(operation, texts, phase=Phase.ODD_CREATES, expected=OPEN, **attributes)
 
 
-def _with_fraction() -> Iterator[Probe]:
+def _with_fraction() -> Probes:
     """Yield creates with an integer such as 1.0."""
     for field, rules in properties(ANIMAL).items():
         if kind_of(rules).type == "integer" and not FIELDS[field].is_assigned:

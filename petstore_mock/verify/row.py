@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.seen import History, Seen
 
+    Probes = Iterator[Probe]
     Results = Iterator["Result"]
     Rows = Iterator["Clause"]
     Check = Callable[[Seen, History], Results]

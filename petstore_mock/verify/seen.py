@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from petstore_mock.common.values import Json, JsonObject
+    from petstore_mock.interface.kinds import Schema
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.transport.client import FailedError
     from petstore_mock.verify.probes import Probe
 
     Pet = JsonObject
+    # The members of a JSON object, or values of parameters by name.
+    Members = Mapping[str, Json]
 
 _Read = TypeVar("_Read")
 
@@ -88,7 +91,7 @@ def _beyond_utf8(body: bytes) -> str:
     return ""
 
 
-def _members(body: bytes) -> Mapping[str, Json]:
+def _members(body: bytes) -> Members:
     """Return the members of a JSON object; empty for another body."""
     # 1.0 is no integer here: whether a service reads it as one is a gap.
     value = _json(body, float)
@@ -101,7 +104,7 @@ class Wanted(NamedTuple):
     parameter: Parameter
     value: Json
 
-    def selects(self, pet: Mapping[str, Json]) -> bool:
+    def selects(self, pet: Members) -> bool:
         """Whether the filter selects an animal. One fitting element of an array is enough."""
         field, relation = self.parameter.filters_by, self.parameter.says
         found = pet.get(field)
@@ -117,7 +120,7 @@ class Wanted(NamedTuple):
         except TypeError:  # the service returned another type, which breaks the clause of the field
             return False
 
-    def is_bound(self, pet: Mapping[str, Json]) -> bool:
+    def is_bound(self, pet: Members) -> bool:
         """Whether an animal has exactly the value of the filter."""
         field = self.parameter.filters_by
         return is_same_value(field, pet.get(field), self.value)
@@ -132,17 +135,25 @@ def read_values(operation: Operation, given: Mapping[str, str]) -> JsonObject:
     return values
 
 
-def wanted(operation: Operation, values: Mapping[str, Json]) -> list[Wanted]:
+def limit_of(operation: Operation, values: Members) -> int | None:
+    """Return the limit of a list, or its default; None if it has no limit, or another text."""
+    if operation.limit is None:
+        return None
+    limit = values.get(operation.limit.name, limits_of(operation)[2])
+    return limit if is_integer(limit) else None
+
+
+def wanted(operation: Operation, values: Members) -> list[Wanted]:
     """Return the filters of a request with these values."""
     return [Wanted(parameter, values[parameter.name]) for parameter in operation.filters if parameter.name in values]
 
 
-def matches(pet: Mapping[str, Json], filters: Iterable[Wanted]) -> bool:
+def matches(pet: Members, filters: Iterable[Wanted]) -> bool:
     """Whether a list with these filters holds the animal."""
     return all(one.selects(pet) for one in filters)
 
 
-def known_part(pet: Mapping[str, Json]) -> Pet:
+def known_part(pet: Members) -> Pet:
     """Return the fields of an animal that the interface knows."""
     return {name: pet[name] for name in properties(ANIMAL) if name in pet}
 
@@ -152,7 +163,7 @@ def is_same_value(name: str, value: object, other: object) -> bool:
     return _is_same(properties(ANIMAL)[name], value, other)
 
 
-def _is_same(rules: Mapping[str, Json], value: object, other: object) -> bool:
+def _is_same(rules: Schema, value: object, other: object) -> bool:
     if value == other:
         return True
     if is_object(value) and is_object(other):
@@ -313,17 +324,12 @@ class Seen:
     def limit(self) -> int | None:
         """The limit of a list: the default if the request has none, and None if it has several or another text."""
         parameter = self.operation.limit
-        if parameter is None:
+        if parameter is not None and self.probe.target.count(f"{parameter.name}=") > 1:
             return None
-        if self.probe.target.count(f"{parameter.name}=") > 1:
-            return None
-        limit = self._values.get(parameter.name, limits_of(self.operation)[2])
-        if is_integer(limit):
-            return limit
-        return None
+        return limit_of(self.operation, self._values)
 
     @cached_property
-    def objects(self) -> list[Mapping[str, Json]]:
+    def objects(self) -> list[Members]:
         """The elements of the response that have at least one field of an animal."""
         has_no_field = properties(ANIMAL).keys().isdisjoint
         return [*filterfalse(has_no_field, filter(is_object, self.items or ()))]
@@ -439,7 +445,7 @@ def has_sent(pet: Pet, change: Seen) -> bool:
     return all(is_same_value(name, pet.get(name), value) for name, value in change.sets.items())
 
 
-def length(pet: Mapping[str, Json]) -> int:
+def length(pet: Members) -> int:
     """Return the length of an animal as JSON. Values that services change by mistake are long, escapes included."""
     return len(json.dumps(pet))
 

@@ -34,11 +34,8 @@ from petstore_mock.verify.row import (
 from petstore_mock.verify.rows.checks import cause_of, is_refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from petstore_mock.interface.table import Operation, Parameter
-    from petstore_mock.verify.probes import Probe
-    from petstore_mock.verify.row import Clause, Results, Rows
+    from petstore_mock.verify.row import Clause, Probes, Results, Rows
     from petstore_mock.verify.seen import History, Seen
 
 _LARGEST: Final = 2**63 - 1
@@ -51,7 +48,6 @@ _ODD_TEXTS: Final = ("+{known}", "%20{known}", "{known}.0", "{known}x", "0_{know
 def rows() -> Rows:
     for operation in EVERY:
         yield _of_success(operation)
-    for operation in EVERY:
         if operation.identifier is not None:
             yield from _of_identifier(operation, operation.identifier)
 
@@ -73,7 +69,7 @@ def _of_success(operation: Operation) -> Clause:
     return row
 
 
-def _plain_requests(operation: Operation) -> Iterator[Probe]:
+def _plain_requests(operation: Operation) -> Probes:
     if operation in READS:
         yield request(operation, phase=Phase.READS)
         if operation.identifier is not None:

@@ -13,12 +13,11 @@ from petstore_mock.verify.probes import ABSENT, ELSEWHERE, REFUSED
 from petstore_mock.verify.row import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from petstore_mock.common.values import Json
-    from petstore_mock.interface.kinds import Kind
+    from petstore_mock.interface.kinds import Kind, Schema
     from petstore_mock.verify.row import Results
-    from petstore_mock.verify.seen import History, Seen
+    from petstore_mock.verify.seen import History, Members, Seen
 
     # A parameter with its text, or a member of a body with its JSON text, which is empty if the body leaves it out.
     # An unusual value has the id of its clause instead.
@@ -95,7 +94,7 @@ def unusual_clause(name: str) -> str:
 # What may be the reason for a refusal or a failure
 
 
-def edges_of(rules: Mapping[str, Json]) -> list[Edge]:
+def edges_of(rules: Schema) -> list[Edge]:
     allowed = rules.get("enum", ())
     return [*(Edge(value, value, dumps(value)) for value in allowed), *edges(rules)]
 
@@ -112,7 +111,7 @@ def _choices(seen: Seen) -> set[Choice]:
     return choices
 
 
-def text_of_member(members: Mapping[str, Json], name: str) -> str:
+def text_of_member(members: Members, name: str) -> str:
     """Return a member as JSON text; empty if it is left out."""
     return dumps(members[name]) if name in members else ""
 

@@ -37,11 +37,9 @@ from petstore_mock.verify.rows.checks import cache_of
 from petstore_mock.verify.seen import has_sent, is_pet, is_same_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from petstore_mock.interface.table import Operation
-    from petstore_mock.verify.probes import Expected, Probe
-    from petstore_mock.verify.row import Clause, Results, Rows
+    from petstore_mock.verify.probes import Expected
+    from petstore_mock.verify.row import Clause, Probes, Results, Rows
     from petstore_mock.verify.seen import History, Pet, Seen
 
 
@@ -57,7 +55,7 @@ def rows() -> Rows:
         yield from _of_removing(operation)
 
 
-def _readings(expected: Expected = SUCCESS) -> Iterator[Probe]:
+def _readings(expected: Expected = SUCCESS) -> Probes:
     """Yield requests that show an animal. A run sends the first whose operation still works."""
     for operation in READS_BY_ID:
         yield request(operation, "{made}", phase=Phase.READS, expected=expected)
@@ -265,7 +263,7 @@ def _may_be_left_out(operation: Operation) -> list[str]:
     return [name for name in properties(ANIMAL) if name in names]
 
 
-def _changes(operation: Operation) -> Iterator[Probe]:
+def _changes(operation: Operation) -> Probes:
     """Yield a change with all members, and changes with some."""
     if operation.body is None:
         return

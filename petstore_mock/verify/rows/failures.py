@@ -13,12 +13,9 @@ from petstore_mock.verify.rows.animals import has_to_succeed
 from petstore_mock.verify.rows.checks import cause_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Operation
-    from petstore_mock.verify.probes import Probe
-    from petstore_mock.verify.row import Clause, Results, Rows
+    from petstore_mock.verify.row import Clause, Probes, Results, Rows
     from petstore_mock.verify.seen import History, Seen
 
 # Integers at the edges of the types in which services keep them, and some that no int64 can hold.
@@ -42,7 +39,7 @@ def _of_odd_values(operation: Operation) -> Clause:
     return row
 
 
-def _odd_reads(operation: Operation) -> Iterator[Probe]:
+def _odd_reads(operation: Operation) -> Probes:
     """Yield reads with integers at the edges, with empty parameters, and with bytes that are no UTF-8."""
     if operation.identifier is not None:
         for text in (*_INTEGERS, "{beyond}"):

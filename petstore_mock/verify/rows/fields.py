@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from itertools import starmap
 from typing import TYPE_CHECKING, Final
 from unicodedata import normalize
 from urllib.parse import unquote_plus
@@ -43,12 +42,11 @@ from petstore_mock.verify.rows.messages import field_words, of_member, other_typ
 from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, known_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from petstore_mock.interface.kinds import Delicate
     from petstore_mock.interface.table import Operation, Parameter
-    from petstore_mock.verify.probes import Probe
-    from petstore_mock.verify.row import Clause, Results, Rows
+    from petstore_mock.verify.row import Clause, Probes, Results, Rows
     from petstore_mock.verify.seen import History, Pet, Seen
 
 
@@ -69,7 +67,8 @@ def rows() -> Rows:
             # Otherwise the interface leaves the response to a wrong text open.
             if 400 in operation.errors and not parameter.gap:
                 texts = wrong_parameters(parameters(operation)[parameter.name])
-                yield from starmap(partial(_of_wrong_text, operation, parameter), texts.items())
+                for end, text in texts.items():
+                    yield _of_wrong_text(operation, parameter, end, text)
     for operation in SHOWS:
         # Other clauses say what an animal is after a change.
         if operation not in CHANGES:
@@ -179,7 +178,7 @@ def _add_slips(row: Clause, name: str, *, is_beyond: bool) -> None:
             row.mistake(f"{{short}}-{slip.responds}", slip.responds_words, changes.set_field(name, slip.change))
 
 
-def _odd_creates(name: str) -> Iterator[Probe]:
+def _odd_creates(name: str) -> Probes:
     """Yield creates with values that a service may refuse, but must not change."""
     for operation in _echoing(name):
         rules = members_of(operation)[name]

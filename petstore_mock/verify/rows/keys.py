@@ -13,12 +13,10 @@ from petstore_mock.verify.row import EVERY, LISTS, OF_REQUESTS, READS, SUCCESSES
 from petstore_mock.verify.rows.checks import cache_of, is_refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Probe
-    from petstore_mock.verify.row import Clause, Results, Rows
+    from petstore_mock.verify.row import Clause, Probes, Results, Rows
     from petstore_mock.verify.seen import History, Seen
 
 _UNKNOWN: Final = f"Bearer {UNKNOWN_KEY}"
@@ -158,7 +156,7 @@ def _has_same_start(turn: Turn) -> bool:
 # Requests that are wrong in two ways
 
 
-def _wrong_requests(operation: Operation, without: Probe) -> Iterator[Probe]:
+def _wrong_requests(operation: Operation, without: Probe) -> Probes:
     """Yield requests without a key that are wrong in another way, too."""
     for parameter in operation.parameters:
         text = wrong_text(parameters(operation)[parameter.name])

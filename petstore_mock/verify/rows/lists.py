@@ -15,11 +15,8 @@ from petstore_mock.verify.rows.checks import is_accepted
 from petstore_mock.verify.seen import is_pet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from petstore_mock.interface.table import Operation, Parameter
-    from petstore_mock.verify.probes import Probe
-    from petstore_mock.verify.row import Clause, Results, Rows
+    from petstore_mock.verify.row import Clause, Probes, Results, Rows
     from petstore_mock.verify.seen import History, Pet, Seen, Wanted
 
 
@@ -244,7 +241,7 @@ def _on_other_side(pet: Pet, wanted: Wanted) -> bool:
 # Requests with a filter
 
 
-def _probes(operation: Operation, parameter: Parameter) -> Iterator[Probe]:
+def _probes(operation: Operation, parameter: Parameter) -> Probes:
     """Yield requests with a filter, and with another parameter as well. A service may forget one of the two."""
     # Every request of the operation has the parameters in its path.
     if parameter.where == "path":

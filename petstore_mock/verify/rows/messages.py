@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from json import dumps
@@ -19,11 +18,8 @@ from petstore_mock.verify.row import EVERY, HELD, LISTS, SHOWS, SHOWS_ONE, About
 from petstore_mock.verify.rows.checks import cause_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petstore_mock.common.values import Json
     from petstore_mock.verify.row import Clause, Results, Rows
-    from petstore_mock.verify.seen import History, Seen
+    from petstore_mock.verify.seen import History, Members, Seen
 
 _ERRORS: Final = tuple(sorted({*chain.from_iterable(operation.errors for operation in EVERY)}))
 
@@ -36,7 +32,7 @@ def rows() -> Rows:
     yield row
     row = every.every("1-media-type", "Response bodies are application/json", _has_media_type)
     # Many clients accept any media type.
-    row.send(*[replace(request(one, phase=Phase.LAST_LISTS), fields=(("Accept", "*/*"),)) for one in LISTS[:1]])
+    row.send(request(LISTS[0], phase=Phase.LAST_LISTS, fields=(("Accept", "*/*"),)))
     row.mistake("as-html", "returns JSON as text/html", changes.HTML, of=SHOWS)
     yield row
     yield _of_base_address()
@@ -94,7 +90,7 @@ def field_words(kind: str, name: str) -> str:
     return f"{kind}: {name}, {values}{required}"
 
 
-def of_member(kind: str, name: str, item: Mapping[str, Json]) -> Results:
+def of_member(kind: str, name: str, item: Members) -> Results:
     """Check a property of an animal or of an error."""
     rules = properties(kind)[name]
     if name not in item:
@@ -110,7 +106,7 @@ def of_member(kind: str, name: str, item: Mapping[str, Json]) -> Results:
     yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", other_type(kind, name, item[name]))
 
 
-def _missing(kind: str, item: Mapping[str, Json]) -> list[str]:
+def _missing(kind: str, item: Members) -> list[str]:
     return [name for name in required_names(kind) if name not in item]
 
 
@@ -178,7 +174,7 @@ def _has_objects(seen: Seen, _history: History) -> Results:
         yield Result(len(seen.objects) == len(seen.items), "only Pet objects", "form of documents")
 
 
-def _error_of(seen: Seen) -> Mapping[str, Json]:
+def _error_of(seen: Seen) -> Members:
     """Return the Error of a refusal that the interface declares; empty for other bodies."""
     document = seen.document
     if not is_object(document) or seen.status not in seen.operation.errors:
