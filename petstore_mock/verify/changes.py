@@ -12,13 +12,14 @@ from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.seen import known_part, limit_of, matches, read_values, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from petstore_mock.common.values import JsonObject
     from petstore_mock.http.mutant import Turn
+    from petstore_mock.interface.kinds import Schema
     from petstore_mock.interface.table import Parameter
     from petstore_mock.verify.row import Change
-    from petstore_mock.verify.seen import Pet, Wanted
+    from petstore_mock.verify.seen import Members, Pet, Wanted
 
     Holds = Callable[[Turn], object]
     # Returns the wrong value of a field.
@@ -68,6 +69,11 @@ def is_wrong(turn: Turn) -> bool:
     if not are_right(turn.operation, {**turn.given, **turn.path}):
         return True
     return turn.operation.body is not None and not is_valid(turn.operation.body)(turn.fields)
+
+
+def valid_part(members: Members, rules: Mapping[str, Schema]) -> JsonObject:
+    """Return the members that their schemas allow."""
+    return {name: value for name, value in members.items() if name in rules and quick(rules[name])(value)}
 
 
 def values_of(turn: Turn) -> JsonObject:
@@ -123,10 +129,7 @@ def take_other_id(turn: Turn) -> None:
 def keep_refused(turn: Turn) -> None:
     """Keep the valid fields of a refused request: on its animal, or on a new one with its label."""
     given = _given_fields(turn)
-    kept: Pet = {}
-    for name, value in known_part(given).items():
-        if quick(properties(ANIMAL)[name])(value):
-            kept[name] = value
+    kept = valid_part(known_part(given), properties(ANIMAL))
     if turn.former is not None:
         turn.animals.update(turn.former["id"], kept)
     elif turn.operation.does.adds and LABEL in kept:

@@ -125,6 +125,10 @@ class Filling:
             "run": self._run,
             "day": self._day,
             "used label": self._used_label,
+            "known": str(self._known),
+            "absent": str(self._absent),
+            # In 32 bits, it is the id of the known animal.
+            "beyond": str(self._known + 2**32),
         }
         if kind == "used label" and not self._used_label:
             raise SkippedError
@@ -141,10 +145,6 @@ class Filling:
         return str(self._id(kind))
 
     def _id(self, word: str) -> int:
-        # In 32 bits, the one beyond is the id of the known animal.
-        ids = {"known": self._known, "absent": self._absent, "beyond": self._known + 2**32}
-        if word in ids:
-            return ids[word]
         if word == "made":
             if not self.made:
                 raise SkippedError

@@ -614,7 +614,7 @@ class History:
             return False
         return self.is_known(seen.target_id, seen.number)
 
-    def around(self, pet_id: int, number: float, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
+    def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
         """Return an animal as responses before and after a request show it, between the same changes of this run.
 
         With ``lists``, only lists count.
@@ -631,13 +631,14 @@ class History:
                 after.append(view.pet)
         return before, after
 
-    def _span(self, pet_id: int, number: float) -> tuple[float, float]:
-        """Return the numbers of the last change of an animal until a request, and of the next one."""
-        begin = 0.0
+    def _span(self, pet_id: int, number: int) -> tuple[int, float]:
+        """Return the numbers of the last change of an animal before a request, and of the next one after it."""
+        begin = 0
         for change in self._changes.get(pet_id, ()):
             if change > number:
                 return begin, change
-            begin = change
+            if change < number:
+                begin = change
         return begin, inf
 
     def last(self, operation: Operation, number: int) -> Seen | None:
@@ -664,12 +665,12 @@ class History:
             return created
         return {pet_id for pet_id in created if not self.around(pet_id, seen.number, lists=True)[0]}
 
-    def former(self, pet_id: int, number: float, *, lists: bool = False) -> Pet | None:
+    def former(self, pet_id: int, number: int, *, lists: bool = False) -> Pet | None:
         """Return an animal as it was before a request, as far as this run knows. With ``lists``, only lists count."""
         before, _ = self.around(pet_id, number, lists=lists)
         if before:
             return before[-1]
-        last_change, _ = self._span(pet_id, number - 0.5)
+        last_change, _ = self._span(pet_id, number)
         if last_change:
             return None
         for create in reversed(self.created):

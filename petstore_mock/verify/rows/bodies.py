@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
-from itertools import groupby
 from json import JSONDecoder, dumps
 from typing import TYPE_CHECKING
 
 from petstore_mock.interface.bodies import plain, short, wrong_bodies
-from petstore_mock.interface.kinds import quick
 from petstore_mock.interface.schemas import members_of, properties, schema, violations
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json
 from petstore_mock.interface.table import FIELDS, MEMBERS
@@ -70,7 +69,7 @@ def _unchecked(member: str, seen: Seen, history: History) -> str:
     tried = [one for one in history.of(operation) if one.probe.expected is REFUSED and one.sent]
     if all(one.is_success for one in tried):
         return f"{operation.name} checks no body"
-    if any(_converts(member, one) for one in tried):
+    if any(map(partial(_converts, member), tried)):
         return f"{operation.name} converts values"
     return f"{operation.name} checks no {member}"
 
@@ -99,8 +98,7 @@ def _accept(body: str, wrong: bytes, turn: Turn) -> None:
     """
     if _mistakes(turn.sent, body) != _mistakes(wrong, body):
         return
-    rules = properties(body)
-    valid = {name: value for name, value in turn.fields.items() if quick(rules.get(name, {}))(value)}
+    valid = changes.valid_part(turn.fields, properties(body))
     required = {name: MEMBERS[name].samples[0] for name in plain(body)}
     turn.sent = encode_json({**required, **valid})
 
@@ -129,16 +127,8 @@ def _form(value: object, rule: str) -> object:
     if not isinstance(value, str):
         return type(value)
     if rule in {"enum", "format"}:
-        return value.isupper(), "".join(sign for sign, _ in groupby(map(_sign, value)))
+        return value.isupper(), re.sub("[A-Za-z]+", "a", re.sub("[0-9]+", "9", value))
     return str
-
-
-def _sign(letter: str) -> str:
-    if letter.isalpha():
-        return "a"
-    if letter.isdecimal():
-        return "9"
-    return letter
 
 
 # Values of members
@@ -155,14 +145,14 @@ def _of_values(operation: Operation, body: str, names: Iterable[str]) -> Rows:
         is_enum = "enum" in rules[name]
         mutant = "{end}" if is_enum else "{short}-{end}"
         others = dict(samples)
-        own = others.pop(name, None)
+        others.pop(name, None)
         for edge in edges_of(rules[name]):
             accepts = partial(_accepts, (name, edge.text))
             row = about(end=edge.end, value=edge.words).says("{start}-{end}", "{name}: {value} is allowed", accepts)
             row.mistake(f"{mutant}-refused", "refuses the {name} {value}", _refuse_sent(name, edge.text))
             row.send(send({**others, name: edge.text}))
             yield row
-        if own is None:
+        if name not in samples:
             continue
         row = about().says("{start}-optional", "{body}: {name} is not required", partial(_accepts, (name, "")))
         row.send(send(others))

@@ -285,8 +285,7 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
     if change is None or change.operation is not operation:
         return
     pet = seen.pet(change.is_about)
-    # A time between two exchanges.
-    former = history.former(change.target_id or 0, change.number - 0.5)
+    former = history.former(change.target_id or 0, change.number)
     if not is_pet(pet) or not is_pet(former):
         return
     # A response without the sent fields is older than the change.
