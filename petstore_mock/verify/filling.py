@@ -6,6 +6,7 @@ import re
 import secrets
 from collections import defaultdict
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -168,12 +169,11 @@ class Filling:
         parameter = OPERATIONS[operation].parameter(name)
         field = parameter.filters_by
         others = [{field: value} for value in self._values[field]]
-        for value in self._values[field]:
-            for item in items_of(value):
-                wanted = Wanted(parameter, item)
-                is_later = not any(map(wanted.selects, self._listed[:1]))
-                if is_later and any(map(wanted.selects, others)):
-                    return text_of(item)
+        for item in chain.from_iterable(map(items_of, self._values[field])):
+            wanted = Wanted(parameter, item)
+            is_later = not any(map(wanted.selects, self._listed[:1]))
+            if is_later and any(map(wanted.selects, others)):
+                return text_of(item)
         return self._of_field(field)
 
     def _references(self, name: str) -> list[object]:

@@ -33,8 +33,7 @@ EVERY: Final = tuple(OPERATIONS.values())
 
 def _that(attribute: str, operations: Sequence[Operation] = EVERY) -> tuple[Operation, ...]:
     """Return the operations with a true value of an attribute."""
-    holds: Callable[[Operation], object] = attrgetter(attribute)
-    return tuple(filter(holds, operations))
+    return tuple(filter(attrgetter(attribute), operations))
 
 
 LISTS: Final = _that("shows_many")

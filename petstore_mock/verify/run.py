@@ -315,7 +315,8 @@ class Run:
         last = [seen.is_silent for seen in self.seen if seen.operation is probe.operation][-_FEW:]
         if last == [True] * _FEW:
             yield f"{probe.operation.name} timed out {_FEW} times in a row"
-        if self._fails_often(probe):
+        alike = filter(probe.is_like, self._crashed() - {probe.template})
+        if len([*alike]) >= _FEW:
             yield f"{_FEW} requests like it got a 5xx"
         if self._end_at <= max(self._next, monotonic()):
             yield self._late
@@ -330,11 +331,6 @@ class Run:
             else:
                 others.add(seen.template)
         return crashed - others
-
-    def _fails_often(self, probe: Probe) -> bool:
-        """Whether several others like the probe got a 5xx."""
-        others = self._crashed() - {probe.template}
-        return len([*filter(probe.is_like, others)]) >= _FEW
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
         most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]
@@ -356,8 +352,8 @@ class Run:
         name = str(seen.sent.get(LABEL, ""))
         self.left.append((seen.target_id, name))
         if self._receipt is not None:
-            made = {"id": seen.target_id, "name": name, "response": seen.came}
-            entry = json.dumps({"at": iso(seen.exchange.timestamp), **made})
+            at = iso(seen.exchange.timestamp)
+            entry = json.dumps({"at": at, "id": seen.target_id, "name": name, "response": seen.came})
             self._receipt.write(f"{hide(entry, self.secrets)}\n")
 
     def _look_for_trouble(self, seen: Seen) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import filterfalse, groupby, permutations, starmap
 from math import inf
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
 from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object, items_of
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Pet = JsonObject
     # The members of a JSON object, or values of parameters by name.
     Members = Mapping[str, Json]
-
-_Read = TypeVar("_Read")
 
 _START: Final = re.compile(rb"[\[{]")  # of JSON that is an array or an object
 _MOST_PREFIX: Final = 2_000  # bytes; a longer text before the JSON is a page of its own
@@ -119,11 +117,6 @@ class Wanted(NamedTuple):
             return relation.holds(order(found), order(self.value))
         except TypeError:  # the service returned another type, which breaks the clause of the field
             return False
-
-    def is_bound(self, pet: Members) -> bool:
-        """Whether an animal has exactly the value of the filter."""
-        field = self.parameter.filters_by
-        return is_same_value(field, pet.get(field), self.value)
 
 
 def read_values(operation: Operation, given: Mapping[str, str]) -> JsonObject:
@@ -525,7 +518,7 @@ class History:
         # The number of the first exchange that showed an animal, by id.
         self._first: dict[int, int] = {}
         self._standing: dict[int, set[int]] = {}
-        self._once: dict[object, Any] = {}
+        self._once: dict[object, str | None] = {}
         for seen in exchanges:
             self._add(seen)
 
@@ -535,6 +528,7 @@ class History:
             self.answered.append(seen)
         if seen.operation.shows_many:
             self.lists.append(seen)
+            self.listed.update(seen.ids)
         if seen.operation.commits:
             self._add_change(seen)
         # The clause about the identifier judges a wrong animal; it says nothing about the other animal.
@@ -542,8 +536,6 @@ class History:
             self._first.setdefault(pet["id"], seen.number)
             if not seen.operation.does.adds:
                 self.views[pet["id"]].append(View(seen.number, pet, seen.operation.shows_many))
-            if seen.operation.shows_many:
-                self.listed.add(pet["id"])
 
     def _add_change(self, seen: Seen) -> None:
         is_done = seen.target_id is not None
@@ -678,12 +670,11 @@ class History:
                 return create.pets[0]
         return None
 
-    def once(self, read: Callable[[History], _Read]) -> _Read:
+    def once(self, read: Callable[[History], str | None]) -> str | None:
         """Return the result of a function that reads the whole history. It is called once."""
         if read not in self._once:
             self._once[read] = read(self)
-        result: _Read = self._once[read]
-        return result
+        return self._once[read]
 
     @cached_property
     def is_late(self) -> bool:
@@ -727,12 +718,9 @@ class History:
         if seen.number not in self._standing:
             standing: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
             for pet_id in self.views:
-                if self._stood(pet_id, seen):
+                before, after = self.around(pet_id, seen.number)
+                nearest = [*before[-1:], *after[:1]]
+                if len(nearest) == 2 and all(matches(pet, seen.filters) for pet in nearest):
                     standing.add(pet_id)
             self._standing[seen.number] = standing
         return self._standing[seen.number]
-
-    def _stood(self, pet_id: int, seen: Seen) -> bool:
-        before, after = self.around(pet_id, seen.number)
-        nearest = [*before[-1:], *after[:1]]
-        return len(nearest) == 2 and all(matches(pet, seen.filters) for pet in nearest)

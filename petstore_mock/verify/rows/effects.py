@@ -289,8 +289,11 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
     if not is_pet(pet) or not is_pet(former):
         return
     # A response without the sent fields is older than the change.
-    if has_sent(pet, change):
-        for name in _left_out(change, former):
+    if not has_sent(pet, change):
+        return
+    left_out = former.keys() & properties(ANIMAL).keys() - change.sets.keys()
+    for name in sorted(left_out):
+        if not FIELDS[name].is_assigned:
             yield from _of_one_left_out(operation, name, pet, former)
 
 
@@ -301,12 +304,6 @@ def _change_of(seen: Seen, history: History) -> Seen | None:
         if change.number <= seen.number and change.is_about in pet_ids:
             return change
     return None
-
-
-def _left_out(change: Seen, former: Pet) -> list[str]:
-    """Return the fields of an animal that a change left out, without those that the service assigns."""
-    names = former.keys() & properties(ANIMAL).keys() - change.sets.keys()
-    return [name for name in sorted(names) if not FIELDS[name].is_assigned]
 
 
 def _of_one_left_out(operation: Operation, name: str, pet: Pet, former: Pet) -> Results:

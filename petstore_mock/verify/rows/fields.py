@@ -101,13 +101,9 @@ def _has_form(name: str, seen: Seen, history: History) -> Results:
 
 def _may_show(operation: Operation, name: str) -> bool:
     """Whether the response of an operation can have a field. A new animal has no optional field that was not sent."""
-    if not operation.does.adds:
+    if not operation.does.adds or operation.body is None:
         return True
-    if operation.body is None:
-        return True
-    if name in REQUIRED:
-        return True
-    return name in members_of(operation)
+    return name in {*REQUIRED, *members_of(operation)}
 
 
 # Identifiers
@@ -150,22 +146,21 @@ def _echoing(name: str) -> list[Operation]:
 def _of_echo(name: str) -> Rows:
     about = About(_echoing(name), name, body=CREATES[0].body)
     words = f"{ANIMAL} has all fields of {{body}}, including {{name}}"
-    beyond, odd = kind_of_field(name).beyond, [*_odd_creates(name)]
+    beyond = kind_of_field(name).beyond
     row = about.every("2-{short}-echoed", words, partial(_has_sent, name, is_beyond=False))
     _add_slips(row, name, is_beyond=False)
     row.mistake("{short}-changed", "returns another {name}", changes.set_field(name, changes.to_another(name)))
     # Without a required field, a response is invalid.
     if name not in REQUIRED:
         row.mistake("{short}-dropped", "drops the sent {name}", changes.drop_field(name))
-    if beyond is None:
-        row.send(*odd)
-    yield row
     if beyond is not None:
+        yield row
         row = about.every(unusual_clause(name), f"{{name}}: {beyond.words}", partial(_has_sent, name, is_beyond=True))
         row.needs = f"a created animal with such a {name}"
-        row.send(*odd)
         _add_slips(row, name, is_beyond=True)
-        yield row
+    # If there is a row about unusual values, it has the creates with odd ones.
+    row.send(*_odd_creates(name))
+    yield row
     # One field is enough: a service reads and stores all texts alike.
     if FIELDS[name].is_label:
         for delicate in kind_of_field(name).delicate:
@@ -263,12 +258,12 @@ def _of_wrong_text(operation: Operation, parameter: Parameter, end: str, text: s
 
 def _of_delicate(name: str, delicate: Delicate) -> Clause:
     """Return the row about one delicate value: a service keeps it exactly, or refuses it."""
-    creates = [operation for operation in _echoing(name) if operation in CREATES][:1]
-    about = About(creates, name, end=delicate.id, words=delicate.words)
+    create = next(operation for operation in _echoing(name) if operation in CREATES)
+    about = About(create, name, end=delicate.id, words=delicate.words)
     words = "{name}: {words} is kept exactly, or refused with 400"
     row = about.says("2-{short}-{end}", words, partial(_keeps_exactly, name))
     row.needs = f"a created animal with such a {name}"
-    row.send(*[sends(one, {name: delicate.text}, phase=Phase.DELICATE_CREATES, expected=OPEN) for one in creates])
+    row.send(sends(create, {name: delicate.text}, phase=Phase.DELICATE_CREATES, expected=OPEN))
     if delicate.change is not None:
         in_store, in_response = changes.keep_field(name, delicate.change), changes.set_field(name, delicate.change)
         row.mistake("{short}-{end}-changed", "changes {words} in {name}", changes.both(in_store, in_response))
@@ -337,7 +332,8 @@ def _add_other_stored(row: Clause, operation: Operation, name: str) -> None:
     has_long = operation is CREATES[0] and name in [gap.field for gap in RULES]
     is_other = True
     for slip in kind_of_field(name).slips:
-        if slip.keeps and slip.is_of_long <= has_long:
+        is_shown = has_long or not slip.is_of_long
+        if slip.keeps and is_shown:
             is_other = False
             words = f"the store {slip.keeps_words.format(name=name)}"
             row.mutant(f"{start}-{slip.keeps}", words, changes.keep_field(name, slip.change))
@@ -352,23 +348,25 @@ def _is_same(seen: Seen, history: History) -> Results:
         return
     # Another clause says which animal the response should show.
     for pet in filter(is_pet, seen.own_pets):
-        before, after = _others(seen, history, pet["id"])
-        # If they differ, another client may have changed the animal.
-        if is_pet(before) and is_pet(after) and known_part(before) == known_part(after):
-            yield from _compared(pet, before, seen, history)
+        other = _other(seen, history, pet["id"])
+        if is_pet(other):
+            yield from _compared(pet, other, seen, history)
 
 
-def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet | None]:
-    """Return an animal as two other responses show it."""
+def _other(seen: Seen, history: History, pet_id: int) -> Pet | None:
+    """Return an animal as an earlier and a later response show it."""
     _, after = history.around(pet_id, seen.number, lists=True)
-    if not seen.operation.commits:
-        return history.former(pet_id, seen.number, lists=True), next(iter(after), None)
     if history.returns_former(seen):
-        return None, None
-    # Nothing before the change counts, so one later response has to do.
-    _, later = history.around(pet_id, seen.number)
-    other = next(iter(after or later), None)
-    return other, other
+        return None
+    if seen.operation.commits:
+        # Nothing before the change counts, so one later response has to do.
+        _, later = history.around(pet_id, seen.number)
+        return next(iter(after or later), None)
+    before = history.former(pet_id, seen.number, lists=True)
+    if before is None or not after:
+        return None
+    # If they differ, another client may have changed the animal.
+    return before if known_part(before) == known_part(after[0]) else None
 
 
 def _compared(pet: Pet, other: Pet, seen: Seen, history: History) -> Results:

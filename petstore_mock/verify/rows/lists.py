@@ -12,7 +12,7 @@ from petstore_mock.verify import changes
 from petstore_mock.verify.probes import OPEN, Phase, largest, limits_of, request
 from petstore_mock.verify.row import HELD, LISTS, OF_REQUESTS, About, Result
 from petstore_mock.verify.rows.checks import is_accepted
-from petstore_mock.verify.seen import is_pet
+from petstore_mock.verify.seen import is_pet, is_same_value
 
 if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation, Parameter
@@ -179,9 +179,9 @@ def _allowed(operation: Operation, parameter: Parameter) -> list[str]:
     return [*parameters(operation)[parameter.name].get("enum", ())]
 
 
-def _sample(parameter: Parameter) -> str:
-    """Return a placeholder for a value that a listed animal has."""
-    return f"{{any:{parameter.filters_by}}}"
+def _texts(operation: Operation, parameter: Parameter) -> list[str]:
+    """Return the texts of a filter: each allowed one, or a placeholder for a value that a listed animal has."""
+    return _allowed(operation, parameter) or [f"{{any:{parameter.filters_by}}}"]
 
 
 def _selects(parameter: Parameter, seen: Seen, history: History) -> Results:
@@ -212,7 +212,7 @@ def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
 
 def _add_wrong_filters(row: Clause, operation: Operation, parameter: Parameter) -> None:
     if parameter.where == "path":
-        row.mistake("{word}-ignored", "ignores the {name} filter", changes.select(parameter, _all))
+        row.mistake("{word}-ignored", "ignores the {name} filter", changes.select(parameter, lambda *_: True))
         return
     ignore = changes.ignore(parameter)
     row.mistake("{word}-ignored", "ignores the {name} filter", ignore, OF_REQUESTS)
@@ -226,12 +226,9 @@ def _add_wrong_filters(row: Clause, operation: Operation, parameter: Parameter) 
         row.mistake("{word}-opposite", "selects the animals on the other side of {name}", opposite)
 
 
-def _all(_pet: Pet, _wanted: Wanted) -> bool:
-    return True
-
-
 def _with_bound(pet: Pet, wanted: Wanted) -> bool:
-    return wanted.selects(pet) or wanted.is_bound(pet)
+    field = wanted.parameter.filters_by
+    return wanted.selects(pet) or is_same_value(field, pet.get(field), wanted.value)
 
 
 def _on_other_side(pet: Pet, wanted: Wanted) -> bool:
@@ -248,7 +245,7 @@ def _probes(operation: Operation, parameter: Parameter) -> Probes:
         return
     limit, texts = operation.limit, _allowed(operation, parameter)
     plain = request(operation, phase=Phase.LISTS)
-    for text in texts or [_sample(parameter)]:
+    for text in _texts(operation, parameter):
         yield plain.with_parameter(parameter, text)
     request_of = request(operation, phase=Phase.LIST_EDGES)
     if limit is not None:
@@ -262,10 +259,8 @@ def _probes(operation: Operation, parameter: Parameter) -> Probes:
             yield replace(page, phase=Phase.LAST_LISTS).with_parameter(parameter, later)
         yield request_of.with_parameter(limit, _FEW).with_parameter(parameter, [*texts, later][0])
     for other in _queries_before(operation, parameter):
-        both = request_of
-        for one in (other, parameter):
-            both = both.with_parameter(one, [*_allowed(operation, one), _sample(one)][0])
-        yield both
+        with_other = request_of.with_parameter(other, _texts(operation, other)[0])
+        yield with_other.with_parameter(parameter, _texts(operation, parameter)[0])
 
 
 def _queries(operation: Operation) -> list[Parameter]:

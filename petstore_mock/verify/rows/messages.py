@@ -63,7 +63,7 @@ def _of_animals() -> Rows:
     row = about.every("2-pets-array", "{name} is a JSON array", _is_array)
     row.mistake("wrapped", "returns the array in an object", changes.wrap)
     yield row
-    row = about.every("2-pet-object", f"{{name}} is an array of {ANIMAL} objects", _has_objects)
+    row = about.says("2-pet-object", f"{{name}} is an array of {ANIMAL} objects", _has_objects)
     row.operations = SHOWS
     row.mistake("in-array", "returns the animal in an array", changes.put_in_array, of=SHOWS_ONE)
     yield row
@@ -72,7 +72,7 @@ def _of_animals() -> Rows:
 def _of_error(status: int) -> Clause:
     declaring = [operation for operation in EVERY if status in operation.errors]
     about = About(declaring, status=status)
-    row = about.every("7-{status}-error", "{status}: Error body, as application/json", partial(_is_error, status))
+    row = about.says("7-{status}-error", "{status}: Error body, as application/json", partial(_is_error, status))
     row.operations = EVERY
     row.needs = f"a response with {status}"
     words = "responses with {status} have an HTML page as body"
