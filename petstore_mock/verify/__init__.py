@@ -104,8 +104,7 @@ def _checked_fields(headers: Mapping[str, str], secret_headers: Collection[str])
     for name, value in fields.items():
         is_right = is_field(name, value) and name.lower() not in OWN_FIELDS
         require(is_right, "a valid header field except Connection, Transfer-Encoding and verify's own", header=name)
-    unknown = {name.lower() for name in secret_headers} - {name.lower() for name in fields}
-    if unknown:
+    if {*map(str.lower, secret_headers)} - {*map(str.lower, fields)}:
         # The name may hold the value: whoever passes both together does not want to see them here.
         refuse(
             "expected the names of header fields that headers has as secret_headers; got a text that is no such name: "

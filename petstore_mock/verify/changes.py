@@ -256,11 +256,14 @@ def select(parameter: Parameter, chooses: Callable[[Pet, Wanted], bool]) -> Chan
     """Return a change to a list: ``chooses`` decides about a parameter, if the request has it."""
 
     def change(turn: Turn) -> None:
-        filters = wanted(turn.operation, values_of(turn))
-        others = [one for one in filters if one.parameter is not parameter]
-        for own in filters:
-            if own.parameter is parameter:
-                fitting = [pet for pet in turn.animals.documents() if matches(pet, others)]
-                page_of(turn, [pet for pet in fitting if chooses(pet, own)])
+        pets, is_given = turn.animals.documents(), False
+        for one in wanted(turn.operation, values_of(turn)):
+            if one.parameter is parameter:
+                is_given = True
+                pets = [pet for pet in pets if chooses(pet, one)]
+            else:
+                pets = [*filter(one.selects, pets)]
+        if is_given:
+            page_of(turn, pets)
 
     return change

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.gaps import Gap
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.row import Probes
-    from petstore_mock.verify.seen import History, Members, Pet, Seen
+    from petstore_mock.verify.seen import History, Members, Seen
 
     # A choice: empty if the register does not have it, None if the exchange shows none.
     Choice = str | None
@@ -347,31 +347,26 @@ def _shows_order(seen: Seen) -> bool:
 
 def _order_of_lists(history: History) -> Choice:
     lists = [*filter(_shows_order, history.lists)]
-    pages = [seen.pets for seen in lists]
-    fitting = [choice for choice, has_order in _ORDERS.items() if all(map(has_order, pages))]
+    fitting = set.intersection(*map(_orders_of, lists))
     if len(fitting) == 1:
-        return fitting[0]
+        return fitting.pop()
     same = [*_repeated_orders(lists, history)]
     if fitting or not same:
         return None
     return "arbitrary_stable" if all(same) else "arbitrary"
 
 
-def _by_id(pets: list[Pet]) -> bool:
-    ids = [pet["id"] for pet in pets]
-    return ids == sorted(ids)
-
-
-def _by_id_descending(pets: list[Pet]) -> bool:
-    return _by_id(pets[::-1])
-
-
-def _by_label(pets: list[Pet]) -> bool:
-    labels = [str(pet.get(LABEL)) for pet in pets]
-    return labels == sorted(labels)
-
-
-_ORDERS: Final = {"id_ascending": _by_id, "id_descending": _by_id_descending, "by_name": _by_label}
+def _orders_of(seen: Seen) -> set[str]:
+    """Return the alternatives whose order a list has."""
+    orders: set[str] = set()
+    labels = [str(pet.get(LABEL)) for pet in seen.pets]
+    if seen.ids == sorted(seen.ids):
+        orders.add("id_ascending")
+    if seen.ids == sorted(seen.ids, reverse=True):
+        orders.add("id_descending")
+    if labels == sorted(labels):
+        orders.add("by_name")
+    return orders
 
 
 def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
@@ -445,7 +440,7 @@ def _visible(seen: Seen, history: History) -> Choice:
 
 def _content_type(seen: Seen, _history: History) -> Choice:
     parts = seen.header("Content-Type").lower().replace('"', "").split(";")
-    called = "; ".join(part.strip() for part in parts)
+    called = "; ".join(map(str.strip, parts))
     if not called.startswith("application/json"):
         return None
     return _named(GAPS["content_type"].alternatives, called)

@@ -112,8 +112,8 @@ class _Judge:
                 continue
             cause = result.cause or clause.id
             # A cause may be the id of the broken clause that names the mistake.
-            named = cause if self._is_broken(cause) else clause.id
-            first = self._first.setdefault(cause, named)
+            is_broken = not all(named.holds for named, _ in self._checked[cause])
+            first = self._first.setdefault(cause, cause if is_broken else clause.id)
             if first == clause.id:
                 return "broken", f"{seen.line}: expected {result.expected}; got {seen.came}", _curl(seen)
             hidden_by = hidden_by or first
@@ -125,9 +125,6 @@ class _Judge:
         if reason == self._run.stopped:
             return "could_not_check", reason, ""
         return "not_observable", reason, ""
-
-    def _is_broken(self, clause: str) -> bool:
-        return not all(result.holds for result, _ in self._checked[clause])
 
     def _why_unseen(self, clause: Clause) -> str:
         """Return the reason why no exchange shows a clause."""

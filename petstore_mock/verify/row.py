@@ -15,7 +15,7 @@ from petstore_mock.interface.bodies import short
 from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Operation
@@ -100,8 +100,8 @@ class Clause:
     id: str  # stable; it starts with the section of the interface
     words: str
     check: Check
-    names: Mapping[str, object] = field(repr=False)  # the values of the templates in names and words of mutants
-    own: Sequence[Operation]  # the operations that its mutants change, unless they name others
+    # Its values fill the names and words of mutants. These change its operations, unless they name others.
+    about: About = field(repr=False)
     # Each exchange of these operations can show the clause, and so can the probes of the row.
     operations: Sequence[Operation] = ()
     needs: str = ""  # the animals or responses that an exchange needs to show the clause
@@ -130,8 +130,8 @@ class Clause:
         of: Sequence[Operation] = (),
     ) -> None:
         """Add a mutant of all operations at once. Name and words are templates."""
-        names = tuple(operation.name for operation in (of or self.own))
-        name, words = name.format_map(self.names), words.format_map(self.names)
+        names = tuple(operation.name for operation in (of or self.about.operations))
+        name, words = self.about.filled(name), self.about.filled(words)
         self.mutants.append(Mutant(name, words, names, apply, statuses, self.id))
 
     def mistake(
@@ -143,7 +143,7 @@ class Clause:
         of: Sequence[Operation] = (),
     ) -> None:
         """Add a mutant of each operation. The operation is the start of its name and of its words."""
-        for operation in of or self.own:
+        for operation in of or self.about.operations:
             self.mutant(f"{prefix(operation)}-{end}", f"{operation.name} {does}", apply, statuses, [operation])
 
 
@@ -155,8 +155,8 @@ class About:
     """
 
     def __init__(self, operations: Sequence[Operation] | Operation, name: str = "", **more: object) -> None:
-        self._own = operations if isinstance(operations, Sequence) else (operations,)
-        first = self._own[0]
+        self.operations = operations if isinstance(operations, Sequence) else (operations,)
+        first = self.operations[0]
         self._names: dict[str, object] = {
             "section": first.section,
             "operation": first.name,
@@ -167,12 +167,12 @@ class About:
             **more,
         }
 
+    def filled(self, template: str) -> str:
+        return template.format_map(self._names)
+
     def says(self, clause: str, words: str, check: Check) -> Clause:
         """Return a row for what the interface says. It has no probes and no mutants yet."""
-        names = self._names
-        return Clause(
-            id=clause.format_map(names), words=words.format_map(names), check=check, names=names, own=self._own
-        )
+        return Clause(id=self.filled(clause), words=self.filled(words), check=check, about=self)
 
     def means(self, clause: str, words: str, check: Check) -> Clause:
         """Return a row for an inference, and mark it as one. The section does not say it literally."""
@@ -181,7 +181,7 @@ class About:
     def every(self, clause: str, words: str, check: Check) -> Clause:
         """Return a row that each exchange of the operations can show."""
         row = self.says(clause, words, check)
-        row.operations = self._own
+        row.operations = self.operations
         return row
 
 
@@ -210,4 +210,4 @@ def success_clause(operation: Operation) -> str:
 
 def sections(rows: Iterable[Clause]) -> tuple[Clause, ...]:
     """Return rows in the order of the interface."""
-    return tuple(sorted(rows, key=lambda row: [int(part) for part in row.section.split(".")]))
+    return tuple(sorted(rows, key=lambda row: [*map(int, row.section.split("."))]))

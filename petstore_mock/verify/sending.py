@@ -65,7 +65,7 @@ class Sender:
         self._key = key
         self._headers = headers
         self._shown = dict(headers)
-        named = {name.lower() for name in secret_headers}
+        named = {*map(str.lower, secret_headers)}
         secrets = [*nearly_right(key).values()]
         for name, value in headers.items():
             if name.lower() in named or _SECRET_NAME.search(name):

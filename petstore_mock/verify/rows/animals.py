@@ -97,8 +97,9 @@ def has_to_succeed(seen: Seen) -> bool:
     if not seen.has_failed or not seen.probe.is_open:
         return seen.probe.is_valid
     body = seen.operation.body
-    is_judged = body is not None and not seen.probe.is_delicate and not seen.is_of_other_type
-    return is_judged and seen.has_right_texts and is_valid(str(body))(seen.sent)
+    if body is None or seen.probe.is_delicate or seen.is_of_other_type:
+        return False
+    return seen.has_right_texts and is_valid(body)(seen.sent)
 
 
 def _is_wrong(seen: Seen, history: History) -> bool:

@@ -344,9 +344,11 @@ def _is_gone(operation: Operation, seen: Seen, history: History) -> Results:
         is_there = seen.is_success and is_object(seen.document)
     if not is_there and not _would_show(seen, history):
         return
-    # Another response may come from a cache. A later one counts as well.
-    later = [one.status for one in history.exchanges[seen.number :] if one.is_about == pet_id]
-    is_gone = not is_there or 404 in later
+    is_gone = not is_there
+    # This response may come from a cache, so a later 404 counts as well.
+    for later in history.exchanges[seen.number :]:
+        if later.status == 404 and later.is_about == pet_id:
+            is_gone = True
     yield Result(is_gone, f"no animal {pet_id}, which {removal.line} removed{cache_of(seen)}")
 
 

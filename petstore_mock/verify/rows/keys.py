@@ -146,7 +146,7 @@ def _sent_key(turn: Turn) -> str:
 
 
 def _differs_in_case(turn: Turn) -> bool:
-    return _sent_key(turn).lower() in {key.lower() for key in turn.keys}
+    return _sent_key(turn).lower() in map(str.lower, turn.keys)
 
 
 def _has_same_start(turn: Turn) -> bool:

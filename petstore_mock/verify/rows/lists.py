@@ -212,7 +212,8 @@ def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
 
 def _add_wrong_filters(row: Clause, operation: Operation, parameter: Parameter) -> None:
     if parameter.where == "path":
-        row.mistake("{word}-ignored", "ignores the {name} filter", changes.select(parameter, lambda *_: True))
+        every_animal = changes.select(parameter, lambda _pet, _wanted: True)
+        row.mistake("{word}-ignored", "ignores the {name} filter", every_animal)
         return
     ignore = changes.ignore(parameter)
     row.mistake("{word}-ignored", "ignores the {name} filter", ignore, OF_REQUESTS)

@@ -150,7 +150,9 @@ def _has_media_type(seen: Seen, history: History) -> Results:
     if not _needs_body(seen):
         return
     came = seen.header("Content-Type") or "a missing one"
-    cause = "media type" if seen.is_json else cause_of(seen, history) or "1-json-body"
+    cause = "media type"
+    if not seen.is_json:
+        cause = cause_of(seen, history) or "1-json-body"
     yield Result(_is_called_json(seen), f"Content-Type application/json, not {came}", cause)
 
 
