@@ -242,7 +242,9 @@ def _of_limit(limits: Members, seen: Seen, history: History) -> Choice:
     if len(history.standing(seen)) <= min(limits.values()):
         return None
     fitting = [(limit, name) for name, limit in limits.items() if 0 < seen.count <= limit]
-    return min(fitting, default=(0, ""))[1]
+    if not fitting:
+        return ""
+    return min(fitting)[1]
 
 
 def _of_values(gap: Gap) -> Evidence:

@@ -92,8 +92,10 @@ class _Judge:
         self._checked: dict[str, Checked] = defaultdict(list)
         # The first clause that each cause breaks.
         self._first: dict[str, str] = {}
-        self._exchanges = run.checked if history.exchanges else []
-        for seen in self._exchanges:
+        # Failures of a service that never served a request break no clause.
+        if run.never_served:
+            return
+        for seen in run.checked:
             for clause, result in checks(seen, history):
                 self._checked[clause].append((result, result.shown_by or seen))
 
@@ -111,9 +113,11 @@ class _Judge:
             if result.holds:
                 continue
             cause = result.cause or clause.id
+            named = clause.id
             # A cause may be the id of the broken clause that names the mistake.
-            is_broken = not all(named.holds for named, _ in self._checked[cause])
-            first = self._first.setdefault(cause, cause if is_broken else clause.id)
+            if not all(other.holds for other, _ in self._checked[cause]):
+                named = cause
+            first = self._first.setdefault(cause, named)
             if first == clause.id:
                 return "broken", f"{seen.line}: expected {result.expected}; got {seen.came}", _curl(seen)
             hidden_by = hidden_by or first
@@ -134,7 +138,7 @@ class _Judge:
         for probe, why in run.skipped:
             if clause.is_shown_by(probe):
                 return why
-        sent = [seen for seen in self._exchanges if clause.is_shown_by(seen.probe)]
+        sent = [seen for seen in run.checked if clause.is_shown_by(seen.probe)]
         if run.stopped and not sent:
             return run.stopped
         needs = clause.needs or "an animal that no response showed"

@@ -168,6 +168,7 @@ class About:
         }
 
     def filled(self, template: str) -> str:
+        """Return a text with these values."""
         return template.format_map(self._names)
 
     def says(self, clause: str, words: str, check: Check) -> Clause:

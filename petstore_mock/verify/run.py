@@ -184,7 +184,8 @@ class Run:
         except SkippedError:
             return seen
         is_like_before = again.has_failed or again.status == seen.status
-        if is_like_before or (seen.is_success and again.status != 401):
+        is_let_in = seen.is_success and again.status != 401
+        if is_like_before or is_let_in:
             return seen
         # One finding is enough.
         seen.status_anew, self._sender.opens_anew = again.status, True
@@ -294,9 +295,10 @@ class Run:
         """Note that an animal of this run is gone, or has another name."""
         for place, (pet_id, former) in enumerate(self.left):
             if pet_id == seen.is_about:
-                self.left[place] = (pet_id, seen.label or former)
                 if seen.operation.does.ends:
                     del self.left[place]
+                else:
+                    self.left[place] = (pet_id, seen.label or former)
                 return
 
     def _require_leave(self, probe: Probe) -> None:
@@ -323,13 +325,8 @@ class Run:
 
     def _crashed(self) -> set[Probe]:
         """Return the probes that got a 5xx each time."""
-        crashed: set[Probe] = set()
-        others: set[Probe] = set()
-        for seen in self.seen:
-            if seen.status >= 500:
-                crashed.add(seen.template)
-            else:
-                others.add(seen.template)
+        crashed = {seen.template for seen in self.seen if seen.status >= 500}
+        others = {seen.template for seen in self.seen if seen.status < 500}
         return crashed - others
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
@@ -352,9 +349,8 @@ class Run:
         name = str(seen.sent.get(LABEL, ""))
         self.left.append((seen.target_id, name))
         if self._receipt is not None:
-            at = iso(seen.exchange.timestamp)
-            entry = json.dumps({"at": at, "id": seen.target_id, "name": name, "response": seen.came})
-            self._receipt.write(f"{hide(entry, self.secrets)}\n")
+            entry = {"at": iso(seen.exchange.timestamp), "id": seen.target_id, "name": name, "response": seen.came}
+            self._receipt.write(f"{hide(json.dumps(entry), self.secrets)}\n")
 
     def _look_for_trouble(self, seen: Seen) -> None:
         """End the run if more requests would show nothing new."""

@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import cached_property
-from itertools import filterfalse, groupby, permutations, starmap
+from itertools import groupby, permutations, starmap
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
@@ -111,7 +111,8 @@ class Wanted(NamedTuple):
         if not relation.is_ordered:
             # In Python, true equals 1.
             is_flag = isinstance(self.value, bool)
-            return self.value in [item for item in items_of(found) if isinstance(item, bool) is is_flag]
+            alike = [item for item in items_of(found) if isinstance(item, bool) is is_flag]
+            return any(relation.holds(item, self.value) for item in alike)
         order = kind_of(properties(ANIMAL)[field]).order or str
         try:
             return relation.holds(order(found), order(self.value))
@@ -241,7 +242,7 @@ class Seen:
 
     @property
     def own_pets(self) -> list[Pet]:
-        """These animals, without those that the request is not about."""
+        """The animals in the response that the request may be about. A service may show another one by mistake."""
         return [pet for pet in self.pets if self.may_be_about(pet["id"])]
 
     def _items(self) -> list[Json] | None:
@@ -301,7 +302,7 @@ class Seen:
         return None
 
     def may_be_about(self, pet_id: int) -> bool:
-        """Whether the request is about an animal: about this one, or about no certain one."""
+        """Whether the request names this animal, or none."""
         return self.is_about in {None, pet_id}
 
     def text(self, parameter: Parameter) -> str:
@@ -324,8 +325,9 @@ class Seen:
     @cached_property
     def objects(self) -> list[Members]:
         """The elements of the response that have at least one field of an animal."""
-        has_no_field = properties(ANIMAL).keys().isdisjoint
-        return [*filterfalse(has_no_field, filter(is_object, self.items or ()))]
+        names = properties(ANIMAL).keys()
+        objects = filter(is_object, self.items or ())
+        return [item for item in objects if not names.isdisjoint(item)]
 
     @property
     def ids(self) -> list[int]:

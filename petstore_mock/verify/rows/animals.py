@@ -73,8 +73,8 @@ def _plain_requests(operation: Operation) -> Probes:
     if operation in READS:
         yield request(operation, phase=Phase.READS)
         if operation.identifier is not None:
-            for place in (1, 2, 3):
-                yield request(operation, f"{{odd{place}}}", phase=Phase.ODD_READS)
+            for unusual in ("{odd1}", "{odd2}", "{odd3}"):
+                yield request(operation, unusual, phase=Phase.ODD_READS)
             yield request(operation, phase=Phase.LAST_READS)
     elif operation in CREATES and LABEL in members_of(operation):
         # The interface says of no field but the identifier that it is unique.

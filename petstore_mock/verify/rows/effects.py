@@ -193,11 +193,11 @@ def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: 
     """Check that an animal has no field of a refused request."""
     pet = seen.pet(seen.is_about)
     refused = _refused(operation, seen, history)
-    if pet is None or not refused:
+    if not refused or not is_pet(pet):
         return
     former = history.former(pet["id"], refused[0].number) or pet
     # Another clause is about the form of an animal.
-    if not is_pet(pet) or not is_pet(former):
+    if not is_pet(former):
         return
     for name, value in refused[-1].sets.items():
         was_there = is_same_value(name, former.get(name), value)
