@@ -38,16 +38,15 @@ def _in_order() -> Probes:
     for probe in (*own, *GAP_PROBES, *_simplest()):
         by_phase[probe.phase].append(probe)
     by_phase[Phase.LISTS_AGAIN] = by_phase[Phase.LISTS]
-    for probes in by_phase.values():
-        yield from probes
+    yield from chain.from_iterable(by_phase.values())
 
 
 def _simplest() -> Probes:
     """Yield the simplest create for a service that refuses every plain one."""
     for operation in CREATES:
         if LABEL in members_of(operation):
-            label = {LABEL: dumps(FIELDS[LABEL].samples[0])}
-            yield sends(operation, label, phase=Phase.SIMPLEST_CREATE, expected=OPEN)
+            label = dumps(FIELDS[LABEL].samples[0])
+            yield sends(operation, {LABEL: label}, phase=Phase.SIMPLEST_CREATE, expected=OPEN)
 
 
 PROBES: Final = tuple(_in_order())
@@ -105,9 +104,7 @@ def _of_failure(seen: Seen, failure: FailedError, history: History) -> Iterator[
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:
     """Yield a line for each of ``PROBES`` that a run may send. Placeholders stay: responses give their values."""
-    allowed = PROBES
-    if not allow_create:
-        allowed = tuple(probe for probe in PROBES if not probe.operation.commits)
+    allowed = [probe for probe in PROBES if allow_create or not probe.operation.commits]
     for probe in allowed[:max_requests]:
         key = f"Authorization: {probe.key}" if probe.key else ""
         yield "  ".join(filter(None, (probe.line, key, probe.body)))

@@ -349,7 +349,7 @@ def _shows_order(seen: Seen) -> bool:
 
 def _order_of_lists(history: History) -> Choice:
     lists = [*filter(_shows_order, history.lists)]
-    fitting = set.intersection(*map(_orders_of, lists))
+    fitting = _orders_of(lists[0]).intersection(*map(_orders_of, lists))
     if len(fitting) == 1:
         return fitting.pop()
     same = [*_repeated_orders(lists, history)]

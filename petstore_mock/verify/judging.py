@@ -35,19 +35,20 @@ def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
         served = []
     history = History(served)
     gaps = findings(history, keys)
-    results = _Judge(run, history).results()
-    left = [(pet_id, hide(name, keys)) for pet_id, name in run.left]
-    notes = [hide(note, keys) for note in _notes(run)]
+    url = hide(shown_url(run.url), keys)
+    clauses = tuple(_Judge(run, history).results())
+    left = tuple((pet_id, hide(name, keys)) for pet_id, name in run.left)
+    notes = dict.fromkeys(hide(note, keys) for note in _notes(run))
     return Verdict(
-        url=hide(shown_url(run.url), keys),
+        url=url,
         began=run.began,
-        clauses=tuple(results),
+        clauses=clauses,
         gaps=gaps,
         drift=tuple(_drift(recorded, gaps)),
         requests=len(run.seen),
-        left=tuple(left),
+        left=left,
         stopped=hide(run.stopped, keys) or None,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(notes),
     )
 
 
@@ -115,7 +116,7 @@ class _Judge:
             cause = result.cause or clause.id
             named = clause.id
             # A cause may be the id of the broken clause that names the mistake.
-            if not all(other.holds for other, _ in self._checked[cause]):
+            if self._is_broken(cause):
                 named = cause
             first = self._first.setdefault(cause, named)
             if first == clause.id:
@@ -129,6 +130,9 @@ class _Judge:
         if reason == self._run.stopped:
             return "could_not_check", reason, ""
         return "not_observable", reason, ""
+
+    def _is_broken(self, clause: str) -> bool:
+        return not all(result.holds for result, _ in self._checked[clause])
 
     def _why_unseen(self, clause: Clause) -> str:
         """Return the reason why no exchange shows a clause."""

@@ -31,10 +31,7 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
     """Return the cause of a wrong status; empty if it is unknown."""
     if seen.status in history.unserved(seen.operation):
         return f"{seen.status} from {seen.operation.name}"
-    by_value = failing_value(seen, history)
-    # A service that fails for one wrong request may fail for all wrong requests.
-    if seen.has_failed and not seen.probe.expected.status:
-        by_value = by_value or names_of(reasons_of(seen, history))
+    by_value = _failing_choices(seen, history)
     if by_value:
         return by_value
     if seen.is_disguised:
@@ -46,6 +43,15 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
     if wanted and not is_accepted:
         return f"{seen.status} for {wanted}"
     return ""
+
+
+def _failing_choices(seen: Seen, history: History) -> str:
+    """Return the cause of a failure of some values, by their clause or their names; else empty."""
+    by_value = failing_value(seen, history)
+    # A service that fails for one wrong request may fail for all wrong requests.
+    if by_value or seen.probe.expected.status or not seen.has_failed:
+        return by_value
+    return names_of(reasons_of(seen, history))
 
 
 def _shows_others(seen: Seen, history: History) -> bool:

@@ -152,11 +152,8 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
         yield breach(f"one animal for each create; the animals {twins} share a {LABEL}")
     if not _is_whole(seen, history):
         return
-    looked: list[int] = []
-    for create in history.created:
-        is_shown_before = history.should_show(seen, create.ids[0])
-        if is_shown_before and create.operation is operation:
-            looked.append(create.ids[0])
+    own = [create.ids[0] for create in history.created if create.operation is operation]
+    looked = [pet_id for pet_id in own if history.should_show(seen, pet_id)]
     if looked:
         # One animal is enough, because the others may appear later.
         is_shown = not history.listed.isdisjoint(looked)

@@ -66,9 +66,7 @@ def rows() -> Rows:
             yield _of_set_field(operation, parameter)
             # Otherwise the interface leaves the response to a wrong text open.
             if 400 in operation.errors and not parameter.gap:
-                texts = wrong_parameters(parameters(operation)[parameter.name])
-                for end, text in texts.items():
-                    yield _of_wrong_text(operation, parameter, end, text)
+                yield from _of_wrong_texts(operation, parameter)
     for operation in SHOWS:
         # Other clauses say what an animal is after a change.
         if operation not in CHANGES:
@@ -240,17 +238,18 @@ def _of_set_field(operation: Operation, parameter: Parameter) -> Clause:
     return row
 
 
-def _of_wrong_text(operation: Operation, parameter: Parameter, end: str, text: str) -> Clause:
-    """Return the row about a text of a parameter that a service refuses."""
+def _of_wrong_texts(operation: Operation, parameter: Parameter) -> Rows:
+    """Yield a row for each text of a parameter that a service refuses."""
     rules = parameters(operation)[parameter.name]
-    about = About(operation, parameter.name, end=end, text=text, phrase=phrase(rules))
-    row = about.says("{section}-{short}-{end}", "{name} is {phrase}: {text} gets 400", is_refused)
     phase = Phase.WRONG_CREATES if operation.does.adds else Phase.WRONG_CHANGES
     probe = request(operation, "{made}", without=parameter, phase=phase, expected=REFUSED)
-    row.send(probe.with_parameter(parameter, text))
-    accept = changes.when(changes.has_value(parameter, text), changes.ignore(parameter))
-    row.mistake("{short}-{end}-passes", "accepts {name}={text}", accept, OF_REQUESTS)
-    return row
+    for end, text in wrong_parameters(rules).items():
+        about = About(operation, parameter.name, end=end, text=text, phrase=phrase(rules))
+        row = about.says("{section}-{short}-{end}", "{name} is {phrase}: {text} gets 400", is_refused)
+        row.send(probe.with_parameter(parameter, text))
+        accept = changes.when(changes.has_value(parameter, text), changes.ignore(parameter))
+        row.mistake("{short}-{end}-passes", "accepts {name}={text}", accept, OF_REQUESTS)
+        yield row
 
 
 # Delicate values

@@ -109,9 +109,7 @@ def _accepted(history: History, operation: Operation) -> set[bool]:
 
 def _accepts_key(seen: Seen, _history: History) -> Results:
     is_told = seen.is_success or seen.is_refusal
-    if not is_told or seen.status == 403:
-        return
-    if seen.probe.has_key:
+    if is_told and seen.probe.has_key and seen.status != 403:
         yield Result(seen.status != 401, "no 401, because other operations accept the key")
 
 

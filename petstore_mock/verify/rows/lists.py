@@ -151,19 +151,17 @@ def _of_filter(operation: Operation, parameter: Parameter) -> Rows:
     words = _selected(parameter)
     about = About(operation, parameter.name, words=words, word=_word(operation, parameter))
     allowed = _allowed(operation, parameter)
-    probes = [*_probes(operation, parameter)]
     row = about.every("{section}-{short}-filter", "{name}: returns only animals {words}", partial(_selects, parameter))
     _add_wrong_filters(row, operation, parameter)
-    if not allowed:
-        row.send(*probes)
-    yield row
     if allowed:
+        yield row
         row = about.says("{section}-{short}-accepted", "{name}: each value is allowed", is_accepted)
-        row.send(*probes)
         for value in allowed:
             refuse = changes.refuse_if(changes.has_value(parameter, value))
             row.mistake(f"{value}-refused", f"refuses {{name}}={value}", refuse)
-        yield row
+    # If there is a row about the allowed values, it has the requests.
+    row.send(*_probes(operation, parameter))
+    yield row
 
 
 def _word(operation: Operation, parameter: Parameter) -> str:
