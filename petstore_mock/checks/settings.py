@@ -150,7 +150,7 @@ _OF_SYS: Final = (
     "stderr",
     "stdin",
 )
-# Settings that are no function, class or constant of a module.
+# Settings that no name of a module holds, or that need a reader of their own.
 _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(lambda: logging.root.level, logging.root.setLevel),
     "logging.root.handlers": _list(logging.root, "handlers"),
@@ -191,7 +191,7 @@ _MODULES: Final = (
     asyncio, builtins, http.client, json, json.decoder, json.encoder, logging, os, random, signal, socket, ssl,
     subprocess, tempfile, threading, time, urllib.parse, urllib.request, warnings,
 )  # fmt: skip
-# The functions, classes and constants of these are settings too.
+# The functions, classes, constants and objects of these are settings too.
 _OWNERS: Final[Members] = {
     **{module.__name__: module for module in _MODULES},
     "asyncio.BaseEventLoop": asyncio.BaseEventLoop,
@@ -209,7 +209,6 @@ _OF_LIBRARIES: Final = (
     "requests.adapters", "requests.sessions", "urllib3.connection", "urllib3.connectionpool",
     "urllib3.util.connection", "urllib3.util.retry", "urllib3.util.ssl_", "httpx._config",
 )  # fmt: skip
-_CONSTANTS: Final = (int, str, bytes, tuple)
 
 
 class Settings:
@@ -244,7 +243,11 @@ class Settings:
         for owner, members in self._members.items():
             for name, former in members.items():
                 other = now[owner].get(name)
-                if other is not former and _is_replaced(former, other):
+                # Modules themselves fill names that are None, and replace lists.
+                is_setting = former is not None and not isinstance(former, list)
+                # NaN does not equal itself.
+                is_other = other is not former and other != former
+                if is_setting and is_other:
                     replaced.append(f"{owner}.{name}")
         return replaced
 
@@ -265,12 +268,6 @@ class Settings:
         for name, logger in _loggers().items():
             if name in names:
                 logger.handlers = self._handlers.get(name, [])
-
-
-def _is_replaced(former: object, now: object) -> bool:
-    """Whether a name of a module has another value. Modules themselves fill some names that are None or an object."""
-    is_setting = callable(former) or isinstance(former, _CONSTANTS)
-    return is_setting and now != former
 
 
 def _loggers() -> dict[str, logging.Logger]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import decimal
 import gc
+import json
 import locale
+import logging
 import os
 import re
 import signal
@@ -203,7 +205,7 @@ def changes(change: Callable[[], object]) -> Any:
 
 def settings_of_the_program() -> list[Any]:
     functions: list[Any] = [sys.excepthook, sys.stdout, time.sleep, threading.Thread.start]
-    functions.append(decimal.getcontext().prec)
+    functions += [decimal.getcontext().prec, logging.lastResort, vars(json)["_default_decoder"]]
     return [Path.cwd(), sys.getrecursionlimit(), gc.isenabled(), locale.setlocale(locale.LC_ALL), *functions]
 
 
@@ -218,6 +220,8 @@ CHANGES: dict[str, Callable[[], object]] = {
     "decimal.getcontext()": lambda: setattr(decimal.getcontext(), "prec", 60),
     "gc.isenabled()": gc.disable,
     "locale.setlocale()": lambda: locale.setlocale(locale.LC_ALL, "C.UTF-8"),
+    "logging.lastResort": lambda: setattr(logging, "lastResort", logging.NullHandler()),
+    "json._default_decoder": lambda: vars(json).update(_default_decoder=json.JSONDecoder()),
     "urllib.request.install_opener()": lambda: urllib.request.install_opener(urllib.request.OpenerDirector()),
 }
 
