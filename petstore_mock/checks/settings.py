@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from petstore_mock.common.real import open_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 resource: Any
 try:
@@ -68,16 +68,6 @@ def _attribute(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, o
 
 def _list(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an object of it
     return Setting(lambda: getattr(owner, name)[:], partial(setattr, owner, name))
-
-
-def _are_like(now: Any, before: Any) -> bool:  # noqa: ANN401  # openers
-    """Whether ``install_opener()`` changed nothing. ``urlopen()`` itself keeps a usual opener."""
-    return now is before or _parts(now) == _parts(before)
-
-
-def _parts(opener: Any) -> list[Any]:  # noqa: ANN401
-    known: Any = opener or urllib.request.build_opener()
-    return [known.addheaders, sorted(type(handler).__name__ for handler in known.handlers)]
 
 
 def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
@@ -157,7 +147,6 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "logging.disable()": _attribute(logging.root.manager, "disable"),
     "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
     "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
-    "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=_are_like),
     "os.environ": Setting(_environment, _set_environment),
     "os.getcwd()": Setting(_folder, os.chdir),
     "decimal.getcontext()": Setting(lambda: decimal.getcontext().prec, _set_precision),
@@ -238,8 +227,7 @@ class Settings:
             return [name for name in changed if name not in _BY_IMPORTS]
         return changed + [name for name, own in now._handlers.items() if own != self._handlers.get(name, [])]
 
-    def _replaced(self, now: Mapping[str, Members]) -> list[str]:
-        replaced: list[str] = []
+    def _replaced(self, now: Mapping[str, Members]) -> Iterator[str]:
         for owner, members in self._members.items():
             for name, former in members.items():
                 other = now[owner].get(name)
@@ -248,8 +236,7 @@ class Settings:
                 # NaN does not equal itself.
                 is_other = other is not former and other != former
                 if is_setting and is_other:
-                    replaced.append(f"{owner}.{name}")
-        return replaced
+                    yield f"{owner}.{name}"
 
     @property
     def has_imported(self) -> bool:
