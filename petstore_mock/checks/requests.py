@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from itertools import chain, filterfalse
+from itertools import chain, filterfalse, pairwise
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -17,6 +17,7 @@ from petstore_mock.common.key_search import key_in
 from petstore_mock.common.real import perf_counter
 from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, SENTENCES, operations, sentence_about
+from petstore_mock.journal.exchange import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -182,7 +183,7 @@ def _wrong_field(exchange: Exchange) -> Mistake | None:
 
 
 def _needless_body(exchange: Exchange) -> Mistake | None:
-    row = OPERATIONS.get(exchange.operation or "") if exchange.body else None
+    row = row_of(exchange) if exchange.body else None
     if row is None or row.body is not None:
         return None
     source = Source(row.section, "Request body: none")
@@ -422,7 +423,7 @@ def no_repeated_create(seen: Observation) -> Mistake | None:
     for asked in chains(seen):
         latest: dict[str, Exchange] = {}
         for exchange in asked:
-            row = OPERATIONS.get(exchange.operation or "")
+            row = row_of(exchange)
             # Threads of the client may send other creates.
             is_other = seen.call is not None and not asks_for(seen.call, exchange)
             if row is None or row.may_be_repeated or is_other:
@@ -541,6 +542,7 @@ LATE: Final = "back-off carries over"
     needs=("call",),
     rules={
         "header of another call": "sent the header {name} of {other}",
+        "header grows": "sent the header {name}, which repeats a part of its value more often than the request before",
         "idempotency key sent again": "sent the {name} of an earlier call, so a service takes both calls for one",
         LATE: "waited {waited:.1f} s before its first request, although the call before it succeeded",
     },
@@ -551,8 +553,19 @@ def calls_are_independent(seen: Observation) -> Mistake | None:
     if seen.shared:
         return None
     first, earlier = seen.exchanges[0], seen.earlier[-_LATEST:]
-    sent = _header_of_another(first, earlier) or _sent_again(first, earlier)
+    grown = _grown([*earlier[-1:], *seen.exchanges])
+    sent = grown or _header_of_another(first, earlier) or _sent_again(first, earlier)
     return sent or _waited_before(first, earlier, seen)
+
+
+def _grown(exchanges: Exchanges) -> Mistake | None:
+    """Return the header whose value has the same words in two requests, but more of them in the latter."""
+    for former, latter in pairwise(exchanges):
+        for name, value in latter.headers.items():
+            before, now = former.headers.get(name, "").split(), value.split()
+            if len(now) > len(before) and {*now} == {*before}:
+                return Mistake("header grows", name=name, cause=name)
+    return None
 
 
 def _header_of_another(first: Exchange, earlier: Exchanges) -> Mistake | None:
@@ -572,7 +585,7 @@ def _header_of_another(first: Exchange, earlier: Exchanges) -> Mistake | None:
 
 
 def _sent_again(first: Exchange, earlier: Exchanges) -> Mistake | None:
-    row = OPERATIONS.get(first.operation or "")
+    row = row_of(first)
     if row is None or row.may_be_repeated:
         return None
     for former in earlier:

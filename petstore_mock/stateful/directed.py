@@ -18,7 +18,7 @@ from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
 from petstore_mock.strategies.plans import SLOW_FAULTS, is_quick, others_of
-from petstore_mock.strategies.sent import QUICK
+from petstore_mock.strategies.sent import QUICK, REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,7 +36,6 @@ _LONG: Final = (
     kinds.rate_limited(10**12),
 )
 _NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
-_REFUSALS: Final = (kinds.bad_request(), kinds.unauthorized(), kinds.not_found())
 _OUTAGES: Final = (kinds.server_error(503), kinds.reset())
 _PASSING: Final = (*_OUTAGES, kinds.server_error(500), kinds.respond(502), kinds.rate_limited(0))
 _FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
@@ -127,7 +126,7 @@ def _outages(blocks: Blocks, options: Options) -> Scenarios:
     if options.chosen_faults is not None:
         return
     steps: list[Step] = []
-    for fault, ask in blocks.meetings(_REFUSALS):
+    for fault, ask in blocks.meetings(REFUSALS):
         steps += [replace(fault, times=None), ask, END]
     for fault, ask in blocks.meetings(_OUTAGES):
         # A call after the outage must not wait for the failures before it.

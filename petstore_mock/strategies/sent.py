@@ -105,12 +105,13 @@ def _broken_documents() -> list[Json]:
     return [renamed, nameless, [lacking], [], {}, {"pets": [animal]}, [animal, {"id": 2}]]
 
 
+REFUSALS: Final = (kinds.bad_request(), kinds.unauthorized(), kinds.not_found())
 # Faults that take no time, except for the waits that some clients add. The simplest come first.
 QUICK: Final[Mapping[str, Faults]] = MappingProxyType(
     {
         "failures": (
             *(kinds.server_error(500), kinds.server_error(503), kinds.respond(403)),
-            *(kinds.bad_request(), kinds.unauthorized(), kinds.not_found()),
+            *REFUSALS,
         ),
         "lost responses": (kinds.reset(), kinds.empty_reply()),
         "damaged responses": (

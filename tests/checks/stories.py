@@ -75,6 +75,11 @@ def meets(fault: Any, on: str, **plan: Any) -> Story:
     return story
 
 
+def looks_in_an_outage(petstore: PetStoreMock, client: Any) -> None:
+    petstore.inject(503, on="listPets")
+    client.list_pets()
+
+
 def is_interrupted(petstore: PetStoreMock, client: Any) -> None:
     rex = petstore.seed(name="Rex", categoryId=1)
     calls = [checks.Call("getPet", {"petId": rex["id"]}), checks.Call("listPets")]

@@ -32,6 +32,7 @@ from tests.clients import (
     patience,
     reports_again,
     reports_later,
+    reports_latest,
     reports_more,
     reports_shown,
     slips,
@@ -143,6 +144,8 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.ContentTypeStays, stories.creates_between_lists),
         (lives_shown.OneIdempotencyKey, stories.creates_between_lists),
         (lives_shown.SlowAfterAnOutage, stories.recovers),
+        (reports_latest.AgentGrows, misses),
+        (reports_latest.RequestIdTwice, stories.looks_in_an_outage),
     ],
     "errors_reach_callers": [
         (lives_shown.DestructorFails, lists),
@@ -272,7 +275,10 @@ def test_no_check_finds_a_correct_client(client: type) -> None:
         petstore.reset()
 
 
-TIDY = (reports_later.ChildEnded, reports_later.SessionRetries, reports_again.KeyHiddenInResults)
+TIDY = (
+    *(reports_later.ChildEnded, reports_later.SessionRetries, reports_again.KeyHiddenInResults),
+    *(reports_latest.AgentStays, reports_latest.RequestIdOnce, reports_latest.CloseWaitsForATimeout),
+)
 
 
 @pytest.mark.seconds
@@ -638,6 +644,25 @@ def test_a_redirection_may_name_other_parameters(petstore: PetStoreMock, locatio
     petstore.inject(faults.respond(307, headers=headers), times=1, on="listPets")
     with checks.watched(maker_of(reports_shown.LocationResolved), petstore) as client:
         client.list_pets(status="available")
+
+
+class VariesItsHeaders(HttpClientPets):
+    """Correct: no header is the header of the request before with a part once more."""
+
+    sent = 0
+
+    def headers(self) -> dict[str, str]:
+        self.sent += 1
+        accepted = ["application/json", "text/plain", "*/*"][: self.sent]
+        counted = {"X-Attempt": f"{self.sent} of 9", "X-Sequence": "1" * self.sent}
+        usual = {"Accept": ", ".join(accepted), "X-Twice": "a, a", "X-Words": "a b" if self.sent % 2 else "a b c"}
+        return {**super().headers(), **counted, **usual}
+
+
+def test_headers_may_differ_from_those_of_the_request_before(petstore: PetStoreMock) -> None:
+    with watch(by_key(VariesItsHeaders), petstore) as client:
+        for _ in range(4):
+            client.list_pets()
 
 
 class KeepsTheResponse(RequestsPets):
