@@ -93,7 +93,7 @@ class RewindsNothing(HttpClientPets):
     """Rewinds the body before it sends a request again, also where there is none (databricks/databricks-sdk-go#616)."""
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        stream = None if body is None else io.BytesIO(body)
+        stream: Any = None if body is None else io.BytesIO(body)
         answer = self.send(method, path, stream and stream.read())
         if may_go_again(method, answer):
             self.rewind(stream)

@@ -15,6 +15,7 @@ from tests.clients import (
     reports_again,
     reports_kept,
     reports_later,
+    reports_latest,
     reports_more,
     reports_shown,
     sharing,
@@ -38,6 +39,7 @@ TWINS: Final[dict[Any, Any]] = {
     **reports_later.TWINS,
     **reports_again.TWINS,
     **reports_more.TWINS,
+    **reports_latest.TWINS,
 }
 NOT_LOOKED_FOR: Final = frozenset(
     {

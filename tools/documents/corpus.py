@@ -27,6 +27,7 @@ from tests.clients.lives_shown import LIVES
 from tests.clients.reports_again import REPORTS_AGAIN
 from tests.clients.reports_kept import REPORTS_KEPT
 from tests.clients.reports_later import REPORTS_LATER
+from tests.clients.reports_latest import REPORTS_LATEST
 from tests.clients.reports_more import REPORTS_MORE
 from tests.clients.reports_shown import REPORTS
 from tests.clients.trackers_kept import KEPT
@@ -53,6 +54,7 @@ PAGES: Final[dict[str, Iterable[Any]]] = {
     "reports-later": REPORTS_LATER,
     "reports-again": REPORTS_AGAIN,
     "reports-more": REPORTS_MORE,
+    "reports-latest": REPORTS_LATEST,
 }
 SUMMARY: Final = ROOT / "docs" / "reference" / "machine-corpus.md"
 _SOURCES: Final = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "clients").glob("*.py"))
