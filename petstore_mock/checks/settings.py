@@ -70,6 +70,16 @@ def _list(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an 
     return Setting(lambda: getattr(owner, name)[:], partial(setattr, owner, name))
 
 
+def _are_like(now: Any, before: Any) -> bool:  # noqa: ANN401  # openers
+    """Whether ``install_opener()`` changed nothing. ``urlopen()`` itself keeps a usual opener."""
+    return now is before or _parts(now) == _parts(before)
+
+
+def _parts(opener: Any) -> list[Any]:  # noqa: ANN401
+    known: Any = opener or urllib.request.build_opener()
+    return [known.addheaders, sorted(type(handler).__name__ for handler in known.handlers)]
+
+
 def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
     if enabled:
         gc.enable()
@@ -147,6 +157,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "logging.disable()": _attribute(logging.root.manager, "disable"),
     "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
     "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
+    "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=_are_like),
     "os.environ": Setting(_environment, _set_environment),
     "os.getcwd()": Setting(_folder, os.chdir),
     "decimal.getcontext()": Setting(lambda: decimal.getcontext().prec, _set_precision),
@@ -231,8 +242,8 @@ class Settings:
         for owner, members in self._members.items():
             for name, former in members.items():
                 other = now[owner].get(name)
-                # Modules themselves fill names that are None, and replace lists.
-                is_setting = former is not None and not isinstance(former, list)
+                # Modules themselves fill names that are None, and replace lists. An opener is a setting of its own.
+                is_setting = former is not None and not isinstance(former, (list, urllib.request.OpenerDirector))
                 # NaN does not equal itself.
                 is_other = other is not former and other != former
                 if is_setting and is_other:

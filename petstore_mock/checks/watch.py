@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 import threading
-import urllib.request
 import warnings
 from collections import Counter
 from contextlib import ExitStack, suppress
@@ -75,8 +74,6 @@ class Watch:
             self._replace(warnings, "filters", [_MARK, *warnings.filters])
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             self._replace(sys, "unraisablehook", partial(_keep_lost, self.lost, sys.unraisablehook))
-            # urlopen() keeps an opener of this kind when it is called first. So only install_opener() changes it.
-            self._replace(urllib.request, "_opener", vars(urllib.request)["_opener"] or urllib.request.build_opener())
             self._replace(threading, "excepthook", partial(_keep_lost, self.lost, threading.excepthook))
             self._replaced.callback(threading.setprofile, threading.getprofile())
             threading.setprofile(partial(_note_thread, self._texts))

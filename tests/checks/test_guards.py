@@ -222,7 +222,7 @@ CHANGES: dict[str, Callable[[], object]] = {
     "locale.setlocale()": lambda: locale.setlocale(locale.LC_ALL, "C.UTF-8"),
     "logging.lastResort": lambda: setattr(logging, "lastResort", logging.NullHandler()),
     "json._default_decoder": lambda: vars(json).update(_default_decoder=json.JSONDecoder()),
-    "urllib.request._opener": lambda: urllib.request.install_opener(urllib.request.OpenerDirector()),
+    "urllib.request.install_opener()": lambda: urllib.request.install_opener(urllib.request.OpenerDirector()),
 }
 
 
