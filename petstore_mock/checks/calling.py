@@ -133,7 +133,7 @@ class Player:
             if ended == "ran away":
                 _interrupt([self._thread], future)
             elif ended == "computed":
-                _interrupt(attendance.threads, future)
+                _interrupt(attendance.computing(), future)
             self.end()
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = future.result()
@@ -156,14 +156,14 @@ def _lines_of(threads: Sequence[Thread]) -> list[FrameSummary]:
 
 def _interrupt(threads: Sequence[Thread], future: Future[Any]) -> None:
     """Raise RunawayError in the threads of a call, again and again until the call ends."""
-    raise_in, error = ctypes.pythonapi.PyThreadState_SetAsyncExc, ctypes.py_object(RunawayError)
+    error = ctypes.py_object(RunawayError)
     for _ in range(_INTERRUPTS):
         if future.done():
             return
         frames = sys._current_frames()
         for thread in threads:
             if not _is_in_callback(frames.get(thread.ident or 0)):
-                raise_in(ctypes.c_ulong(thread.ident or 0), error)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), error)
         wait([future], timeout=_TICK)
 
 
@@ -186,7 +186,7 @@ class _Attendance:
         self._looked = monotonic()
         self._requests = 0
         self._waited = 0.0
-        self._computed = self._processor_time()
+        self._computed = self._processor_times()
 
     @property
     def threads(self) -> list[Thread]:
@@ -205,7 +205,7 @@ class _Attendance:
         is_in_flight = last is not None and last.in_flight
         is_due = is_in_flight and not hangs
         if is_due or requests != self._requests:
-            self._waited, self._requests, self._computed = 0.0, requests, self._processor_time()
+            self._waited, self._requests, self._computed = 0.0, requests, self._processor_times()
             return None
         self._waited += tick
         if hangs:
@@ -213,15 +213,19 @@ class _Attendance:
         return self._given_up(last)
 
     def _given_up(self, last: Exchange | None) -> Ended | None:
-        """Return why a call counts as ended that sends nothing more. A call that pauses uses the processor little."""
+        """Return why a call counts as ended that sends nothing more."""
         ended = self._limits.ended(last, self._waited)
         if ended is None and self._waited < self._limits.standstill:
             return None
-        computed = self._processor_time() - self._computed
-        return "computed" if computed >= BUSY * self._waited else ended
+        return "computed" if self.computing() else ended
 
-    def _processor_time(self) -> float:
-        return sum(processor_time(thread.native_id) for thread in self.threads)
+    def computing(self) -> list[Thread]:
+        """Return the threads that compute since the last request. A call that pauses uses the processor little."""
+        now, before = self._processor_times(), self._computed
+        return [thread for thread in now if now[thread] - before.get(thread, 0.0) >= BUSY * self._waited]
+
+    def _processor_times(self) -> dict[Thread, float]:
+        return {thread: processor_time(thread.native_id) for thread in self.threads}
 
 
 def _is_done(future: Future[Any], seconds: float) -> bool:

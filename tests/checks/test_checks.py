@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import gzip
@@ -581,6 +582,33 @@ def test_a_call_that_reads_on_forever_is_found_and_ends(client: type[Any], fault
                 watched.list_pets()
     stacks = [traceback.extract_stack(frame) for frame in sys._current_frames().values()]
     assert reports_more.__file__ not in {line.filename for stack in stacks for line in stack}
+
+
+class ReadsInTheThreadOfItsCaller(reports_more.EndIsNoPart):
+    """Is asynchronous, except for a method."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        super().__init__(petstore)
+        self.other = reports_more.EndReadAgain(petstore.url, petstore.api_key)
+
+    async def list_pets(self, **query: Any) -> Any:
+        self.loop = asyncio.get_running_loop()
+        return await super().list_pets(**query)
+
+    def get_pet(self, pet_id: int) -> Any:
+        return self.other.get_pet(pet_id)
+
+
+@pytest.mark.seconds
+def test_an_event_loop_goes_on_if_another_thread_reads_on_forever() -> None:
+    with PetStoreMock(seed=1) as petstore:
+        made = ReadsInTheThreadOfItsCaller(petstore)
+        with checks.watched(lambda _: made, petstore, quiet=True) as watched:
+            watched.list_pets()
+            petstore.inject(faults.truncate(0.5), times=1)
+            with pytest.raises(AssertionError, match=r"^get_pet\(1\) computed for .* and did not end"):
+                watched.get_pet(1)
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), made.loop).result(10)
 
 
 def test_a_call_is_shown_as_python_source() -> None:
