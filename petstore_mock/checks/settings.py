@@ -244,6 +244,8 @@ class Settings:
                 other = now[owner].get(name)
                 # Modules themselves fill names that are None, and replace lists. An opener is a setting of its own.
                 is_setting = former is not None and not isinstance(former, (list, urllib.request.OpenerDirector))
+                # A shell sets builtins._ to each result.
+                is_setting &= name != "_"
                 # NaN does not equal itself.
                 is_other = other is not former and other != former
                 if is_setting and is_other:

@@ -226,6 +226,13 @@ CHANGES: dict[str, Callable[[], object]] = {
 }
 
 
+def test_a_result_that_a_shell_keeps_is_no_change_by_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins._", {}, raising=False)
+    with PetStoreMock() as petstore, watch(by_key(HttpClientPets), petstore) as client:
+        client.list_pets()
+        monkeypatch.setattr("builtins._", {"a": 1})
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_of_a_setting_is_found_and_undone(name: str) -> None:
     before = settings_of_the_program()
