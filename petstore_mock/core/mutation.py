@@ -60,7 +60,7 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
     """Change a response, unless a fault of the test has broken it already."""
     fault = exchange.fault
     is_broken = fault is not None and fault.breaks_contract
-    if is_broken or not mutant.statuses:
+    if is_broken or response.status not in mutant.statuses:
         return
     turn = _turn(world, mutant, exchange.request)
     if turn is not None:

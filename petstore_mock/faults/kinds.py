@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from petstore_mock.common.dates import iso, moment_of
-from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.guards import is_array, is_object, items_of
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.values import Json, is_integer, is_number
 from petstore_mock.faults.changes import CODINGS
@@ -117,8 +117,7 @@ def _headers(name: str, value: object) -> Headers:
         refuse(f"expected a mapping of text to text, or to a list of texts; got {name}={shown(value)}")
     headers: Headers = {}
     for field, content in value.items():
-        texts = content if is_array(content) else [content]
-        for text in texts:
+        for text in items_of(content):
             are_texts = isinstance(field, str) and isinstance(text, (str, int))
             if not are_texts or not is_field(field, str(text)):
                 refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field!r}: {text!r}")
@@ -126,7 +125,7 @@ def _headers(name: str, value: object) -> Headers:
             refuse(f"expected no {field} in {name}, because the fake sets it; {_INSTEAD[field.lower()]}")
         headers[field] = str(content)
         if is_array(content):
-            headers[field] = [*map(str, texts)]
+            headers[field] = [*map(str, content)]
     return headers
 
 

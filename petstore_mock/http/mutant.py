@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.guards import is_object, items_of
 from petstore_mock.interface.conditions import condition_of_status, error_document
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 
@@ -58,8 +58,7 @@ class Turn:
     @property
     def pets(self) -> list[Pet]:
         """The animals in the response."""
-        items = self.document if is_array(self.document) else [self.document]
-        return [pet for pet in items if isinstance(pet, dict)]
+        return [pet for pet in items_of(self.document) if isinstance(pet, dict)]
 
     @property
     def fields(self) -> Mapping[str, object]:
@@ -104,4 +103,4 @@ class Mutant(Protocol):
         """The statuses of the responses that it changes; empty if it changes requests."""
         ...
 
-    def change(self, turn: Turn) -> None: ...
+    def change(self, turn: Turn, /) -> object: ...

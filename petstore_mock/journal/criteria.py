@@ -11,7 +11,7 @@ from json import dumps
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.guards import is_array, is_object, items_of
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.common.suggesting import did_you_mean
@@ -443,8 +443,7 @@ def _path_value(name: str, value: str) -> str:
 def _query_value(name: str, value: Mapping[object, object]) -> JsonObject:
     wanted_parameters: JsonObject = {}
     for parameter, wanted in value.items():
-        items = wanted if is_array(wanted) else [wanted]
-        if not isinstance(parameter, str) or not all(map(_is_parameter, items)):
+        if not isinstance(parameter, str) or not all(map(_is_parameter, items_of(wanted))):
             refuse(f"expected {name} as a mapping of text to text, numbers or lists of them; got {_show(name, value)}")
         require_comparable(name, wanted)
         if wanted is not None:

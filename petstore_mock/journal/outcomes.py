@@ -5,7 +5,7 @@ from __future__ import annotations
 from json import loads
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.guards import is_array
+from petstore_mock.common.guards import items_of
 from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.interface.table import OPERATIONS, Operation
 from petstore_mock.journal.exchange import faults_met, row_of
@@ -51,7 +51,7 @@ def _documented_outcomes(exchange: Exchange) -> list[str]:
 def _outcomes_of_fields(exchange: Exchange) -> Iterator[str]:
     """Yield which optional fields the animals of a success have, such as ``200 status absent``."""
     body = loads(exchange.response_body)
-    animals = body if is_array(body) else [body]
+    animals = items_of(body)
     for name in _OPTIONAL:
         having = [name in animal for animal in animals]
         if not all(having):

@@ -213,8 +213,7 @@ def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
 
 def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
     """Compare a response with what each alternative makes of the invalid value of a parameter."""
-    by_gap = {one.gap: one for one in seen.operation.parameters}
-    parameter = by_gap[gap.name]
+    parameter = next(one for one in seen.operation.parameters if one.gap == gap.name)
     rules = parameters(seen.operation)[parameter.name]
     instead = {name: use(seen.text(parameter), rules) for name, use in gap.alternatives.items()}
     if seen.is_refusal:

@@ -83,14 +83,9 @@ class Mutant:
     name: str
     words: str  # the mistake of the service
     operations: tuple[str, ...]  # the names of the operations with the mistake
-    apply: Change
+    change: Change
     statuses: tuple[int, ...]  # the statuses of the responses to change; empty if it changes requests
     clause: str  # the id of the clause that it breaks: that of its row
-
-    def change(self, turn: Turn) -> None:
-        """Apply the mutant to the request, or to a response with one of its statuses."""
-        if not self.statuses or turn.status in self.statuses:
-            self.apply(turn)
 
 
 @dataclass(slots=True, kw_only=True)
