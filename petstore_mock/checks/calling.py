@@ -23,7 +23,7 @@ from petstore_mock.checks.check import RUNAWAY, Call, Observation, Outcome, atte
 from petstore_mock.checks.pulse import BUSY, processor_time
 from petstore_mock.checks.reading import is_own
 from petstore_mock.checks.requests import REDIRECTS, asks_for, is_fine, seconds_told
-from petstore_mock.common.real import Thread, monotonic
+from petstore_mock.common.real import Thread, monotonic, sleep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,11 +63,16 @@ class Limits:
     #: Whether threads of the client send requests after or between its calls.
     sends_by_itself: bool = False
 
+    @property
+    def longest_standstill(self) -> float:
+        """How long a call may take without a reason to wait, in seconds."""
+        return max(self.standstill, 1.5 * self.patience)
+
     def ended(self, last: Exchange | None, waited: float) -> Ended | None:
         """Return why a call counts as ended that has waited for so long after the request ``last``, or None."""
         # After a failure, a client may pause, since it may try again later. After a redirection, it has no reason to.
         if last is None or is_fine(last) or last.status in REDIRECTS:
-            return "stood still" if waited >= max(self.standstill, 1.5 * self.patience) else None
+            return "stood still" if waited >= self.longest_standstill else None
         if self.longest_wait is not None and waited >= self._longest(last, self.longest_wait):
             return "paused"
         return "left" if waited >= self.pause else None
@@ -113,27 +118,29 @@ class Player:
         *,
         handshake: bool,
         pulse: Pulse,
-        look: Callable[[list[Thread]], None],
+        look: Callable[[list[Thread]], None] | None,
     ) -> Outcome:
         """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread.
 
-        ``look`` is called again and again meanwhile, with the threads of the call.
+        ``look`` is called again and again meanwhile, with the threads of the call, if there is one.
         """
         future, began = self.play(work), monotonic()
         attendance = _Attendance(journal, limits, self._thread, pulse, handshake=handshake)
         tick = _FIRST_TICK
         while not _is_done(future, tick):
             tick = min(2 * tick, _TICK)
-            look(attendance.threads)
+            if look is not None:
+                look(attendance.threads)
             ended = attendance.ended()
             pulse.look()
             if ended is None or future.done():
                 continue
             self.is_lost, self.lost_at = True, _lines_of(attendance.threads)
-            if ended == "ran away":
-                _interrupt([self._thread], future)
-            elif ended == "computed":
-                _interrupt(attendance.computing(), future)
+            if ended in {"ran away", "computed"}:
+                _interrupt(self._thread, future.done)
+                for loop in pulse.threads:
+                    # A loop that beats has taken the end of its call. The error would end the loop itself.
+                    _interrupt(loop, pulse.is_beating)
             self.end()
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = future.result()
@@ -154,17 +161,15 @@ def _lines_of(threads: Sequence[Thread]) -> list[FrameSummary]:
     return [line for frame in running for line in extract_stack(frame)]
 
 
-def _interrupt(threads: Sequence[Thread], future: Future[Any]) -> None:
-    """Raise RunawayError in the threads of a call, again and again until the call ends."""
-    error = ctypes.py_object(RunawayError)
+def _interrupt(thread: Thread, is_over: Callable[[], bool]) -> None:
+    """Raise RunawayError in a thread, again and again until ``is_over``."""
+    ident = thread.ident or 0
     for _ in range(_INTERRUPTS):
-        if future.done():
+        if is_over() or not thread.is_alive():
             return
-        frames = sys._current_frames()
-        for thread in threads:
-            if not _is_in_callback(frames.get(thread.ident or 0)):
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), error)
-        wait([future], timeout=_TICK)
+        if not _is_in_callback(sys._current_frames().get(ident)):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(RunawayError))
+        sleep(_TICK)
 
 
 def _is_in_callback(frame: FrameType | None) -> bool:
@@ -186,7 +191,8 @@ class _Attendance:
         self._looked = monotonic()
         self._requests = 0
         self._waited = 0.0
-        self._computed = self._processor_times()
+        self._computed = self._processor_time()
+        self._is_busy: list[bool] = []  # for each second since the last request: whether the call computed
 
     @property
     def threads(self) -> list[Thread]:
@@ -205,27 +211,32 @@ class _Attendance:
         is_in_flight = last is not None and last.in_flight
         is_due = is_in_flight and not hangs
         if is_due or requests != self._requests:
-            self._waited, self._requests, self._computed = 0.0, requests, self._processor_times()
+            self._waited, self._requests, self._is_busy = 0.0, requests, []
+            self._computed = self._processor_time()
             return None
         self._waited += tick
+        self._look_for_pause()
         if hangs:
             return "hung" if self._waited >= self._limits.patience else None
         return self._given_up(last)
 
+    def _look_for_pause(self) -> None:
+        """Note once a second whether the call computes. A call that pauses uses the processor little."""
+        if self._waited > len(self._is_busy) + 1:
+            now = self._processor_time()
+            self._is_busy.append(now - self._computed >= BUSY)
+            self._computed = now
+
     def _given_up(self, last: Exchange | None) -> Ended | None:
         """Return why a call counts as ended that sends nothing more."""
         ended = self._limits.ended(last, self._waited)
-        if ended is None and self._waited < self._limits.standstill:
+        if ended is None and self._waited < self._limits.longest_standstill:
             return None
-        return "computed" if self.computing() else ended
+        has_paused = not self._is_busy or not all(self._is_busy)
+        return ended if has_paused else "computed"
 
-    def computing(self) -> list[Thread]:
-        """Return the threads that compute since the last request. A call that pauses uses the processor little."""
-        now, before = self._processor_times(), self._computed
-        return [thread for thread in now if now[thread] - before.get(thread, 0.0) >= BUSY * self._waited]
-
-    def _processor_times(self) -> dict[Thread, float]:
-        return {thread: processor_time(thread.native_id) for thread in self.threads}
+    def _processor_time(self) -> float:
+        return sum(processor_time(thread.native_id) for thread in self.threads)
 
 
 def _is_done(future: Future[Any], seconds: float) -> bool:

@@ -24,6 +24,7 @@ _thread_time: Final = partial(time.thread_time)  # a test may patch the module
 _BEAT: Final = 0.03  # seconds
 BUSY: Final = 0.2  # the part of a time in which a thread that computes uses the processor, at least
 _LOOKS: Final = 9  # in a late beat, if the computer is not busy
+_STILL: Final = 1.0  # seconds without a beat, in a loop that a call holds
 _SETTLES: Final = 0.1  # seconds in which the loop may beat again after a call
 _USER, _SYSTEM = 11, 12  # the places of the times after the name of a thread, by proc(5)
 
@@ -56,6 +57,10 @@ class Pulse:
         self._beaten, self._processor_time, self._looks = now, processor_time, 0
         self._beats += 1
         loop.call_later(_BEAT, self.beat, loop)
+
+    def is_beating(self) -> bool:
+        """Whether the loop has beaten a moment ago."""
+        return bool(monotonic() - self._beaten < _STILL)
 
     def look(self) -> None:
         """Count a look of the thread that waits for a call."""

@@ -22,7 +22,7 @@ from petstore_mock.checks.process import Shown
 from petstore_mock.checks.pulse import Pulse
 from petstore_mock.checks.reading import classify_exception, copied, read_pet
 from petstore_mock.checks.watch import Watch, settled
-from petstore_mock.common.guards import is_array
+from petstore_mock.common.guards import items_of
 from petstore_mock.common.real import sleep
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.suggesting import guided
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from petstore_mock.checks.adapting import MakeClient, Methods
     from petstore_mock.checks.check import Ended, Exchanges, Group, Thunk
     from petstore_mock.checks.reading import Classify, ReadPet
-    from petstore_mock.common.real import Thread
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.mock.face import PetStore
@@ -383,15 +382,11 @@ class WatchedClient:
             limits,
             handshake=handshake,
             pulse=pulse or Pulse(),
-            look=self._look_around,
+            look=None if self._watch is None else self._watch.look,
         )
         if player is not self.player:
             player.end()
         return outcome
-
-    def _look_around(self, threads: Iterable[Thread]) -> None:
-        if self._watch is not None:
-            self._watch.look(threads)
 
     def _attempt(self, function: Thunk) -> Outcome:
         """Make a call of the client, and wait for what it still sends."""
@@ -592,7 +587,7 @@ def _needs_main_thread(error: BaseException | None) -> bool:
 
 
 def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object
-    first: Any = result[0] if is_array(result) else result
+    first: Any = items_of(result)[0]
     if isinstance(first, dict):
         first["name"] = "spoilt"
     else:

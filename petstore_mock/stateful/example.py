@@ -331,8 +331,10 @@ class Example:
 
     def _lost_stack(self) -> traceback.StackSummary:
         """Return the client's lines in which a call waits."""
-        lines = [line for client in self._clients for line in client.player.lost_at]
-        return _own(traceback.StackSummary.from_list(lines))
+        for client in self._clients:
+            if client.player.is_lost:
+                return _own(traceback.StackSummary.from_list(client.player.lost_at))
+        return traceback.StackSummary()
 
 
 def _own(stack: traceback.StackSummary) -> traceback.StackSummary:

@@ -566,10 +566,26 @@ def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
         is_over.set()
 
 
+class WaitsForEachPart(reports_more.EndIsNoPart):
+    """Lets its event loop turn while it reads on forever."""
+
+    async def read(self, reader: asyncio.StreamReader) -> Any:
+        while not await asyncio.wait_for(reader.read(1), 1):
+            pass
+
+
+HAS_PROCESSOR_TIMES = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+
+
+@HAS_PROCESSOR_TIMES
 @pytest.mark.seconds
 @pytest.mark.parametrize(
     ("client", "fault"),
-    [(reports_more.EndReadAgain, faults.truncate(0.5)), (reports_more.EndIsNoPart, faults.empty_reply())],
+    [
+        (reports_more.EndReadAgain, faults.truncate(0.5)),
+        (reports_more.EndIsNoPart, faults.empty_reply()),
+        (WaitsForEachPart, faults.empty_reply()),
+    ],
 )
 def test_a_call_that_reads_on_forever_is_found_and_ends(client: type[Any], fault: faults.Fault) -> None:
     with PetStoreMock(seed=1) as petstore:
@@ -580,8 +596,30 @@ def test_a_call_that_reads_on_forever_is_found_and_ends(client: type[Any], fault
                 AssertionError, match=r"^list_pets\(\) computed for .* and did not end \(a call ends when"
             ):
                 watched.list_pets()
-    stacks = [traceback.extract_stack(frame) for frame in sys._current_frames().values()]
-    assert reports_more.__file__ not in {line.filename for stack in stacks for line in stack}
+    others = {ident: frame for ident, frame in sys._current_frames().items() if ident != threading.get_ident()}
+    lines = [line for frame in others.values() for line in traceback.extract_stack(frame)]
+    assert {reports_more.__file__, __file__}.isdisjoint(line.filename for line in lines)
+
+
+class WorksThenPauses(HttpClientPets):
+    """Correct: it reads its configuration after a failure, which takes a while, and then pauses."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Any:
+        answer = super().ask(method, path, body)
+        if answer.status != 503:
+            return answer
+        end = time.thread_time() + 1.5
+        while time.thread_time() < end:
+            self.query(1, "available")
+        time.sleep(5)
+        return super().ask(method, path, body)
+
+
+@pytest.mark.seconds
+def test_a_client_that_works_and_pauses_after_a_failure_is_not_accused(petstore: PetStoreMock) -> None:
+    petstore.inject(503, times=1)
+    with watch(by_key(WorksThenPauses), petstore) as client:
+        client.list_pets()
 
 
 class ReadsInTheThreadOfItsCaller(reports_more.EndIsNoPart):
@@ -599,6 +637,7 @@ class ReadsInTheThreadOfItsCaller(reports_more.EndIsNoPart):
         return self.other.get_pet(pet_id)
 
 
+@HAS_PROCESSOR_TIMES
 @pytest.mark.seconds
 def test_an_event_loop_goes_on_if_another_thread_reads_on_forever() -> None:
     with PetStoreMock(seed=1) as petstore:
@@ -683,6 +722,7 @@ class VariesItsHeaders(HttpClientPets):
         self.sent += 1
         accepted = ["application/json", "text/plain", "*/*"][: self.sent]
         counted = {"X-Attempt": f"{self.sent} of 9", "X-Sequence": "1" * self.sent}
+        counted["X-Trail"] = " ".join(["listPets"] * self.sent)
         usual = {"Accept": ", ".join(accepted), "X-Twice": "a, a", "X-Words": "a b" if self.sent % 2 else "a b c"}
         return {**super().headers(), **counted, **usual}
 
