@@ -543,6 +543,8 @@ def test_a_call_that_does_not_stop_sending_requests_is_found() -> None:
             client.get_pet(1)
 
 
+@pytest.mark.usefixtures("leavings")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
     """It is not ended while a callback runs, where Python only reports errors."""
     is_over = threading.Event()
@@ -578,6 +580,8 @@ HAS_PROCESSOR_TIMES = pytest.mark.skipif(not Path("/proc/self/stat").exists(), r
 
 
 @HAS_PROCESSOR_TIMES
+@pytest.mark.usefixtures("leavings")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.seconds
 @pytest.mark.parametrize(
     ("client", "fault"),
@@ -638,6 +642,8 @@ class ReadsInTheThreadOfItsCaller(reports_more.EndIsNoPart):
 
 
 @HAS_PROCESSOR_TIMES
+@pytest.mark.usefixtures("leavings")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.seconds
 def test_an_event_loop_goes_on_if_another_thread_reads_on_forever() -> None:
     with PetStoreMock(seed=1) as petstore:
