@@ -14,6 +14,7 @@ from concurrent.futures import Future, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from math import ceil
 from queue import SimpleQueue
 from traceback import extract_stack
@@ -40,6 +41,7 @@ _TICK: Final = 0.02  # seconds between two looks
 _FIRST_TICK: Final = 0.0005
 _LONGEST_TICK: Final = 0.1  # seconds; a longer tick means that the computer and client slept
 _INTERRUPTS: Final = 50
+_INTERVAL: Final = 0.5  # seconds between two looks at the processor time of a call
 _CALL_BACK: Final = frozenset({"weakref", "_weakrefset"})  # modules whose functions the interpreter calls
 
 _LOOK: Final = 0.001  # seconds between two looks at the other call
@@ -191,8 +193,7 @@ class _Attendance:
         self._looked = monotonic()
         self._requests = 0
         self._waited = 0.0
-        self._began = self._computed = self._processor_time()
-        self._is_busy: list[bool] = []  # for each second since the last request: whether the call computed
+        self._times: list[float] = []  # the processor times of the call, at intervals since the last request
 
     @property
     def threads(self) -> list[Thread]:
@@ -211,32 +212,27 @@ class _Attendance:
         is_in_flight = last is not None and last.in_flight
         is_due = is_in_flight and not hangs
         if is_due or requests != self._requests:
-            self._waited, self._requests, self._is_busy = 0.0, requests, []
-            self._began = self._computed = self._processor_time()
+            self._waited, self._requests, self._times = 0.0, requests, []
             return None
         self._waited += tick
-        self._look_for_pause()
+        self._look_at_times()
         if hangs:
             return "hung" if self._waited >= self._limits.patience else None
         return self._given_up(last)
 
-    def _look_for_pause(self) -> None:
-        """Note once a second whether the call computes. A call that pauses uses the processor little."""
-        if self._waited > len(self._is_busy) + 1:
-            now = self._processor_time()
-            self._is_busy.append(now - self._computed >= BUSY)
-            self._computed = now
+    def _look_at_times(self) -> None:
+        # A call that takes a millisecond gets no look, which takes a tenth of that.
+        if self._waited >= _INTERVAL * (len(self._times) + 1):
+            self._times.append(sum(processor_time(thread.native_id) for thread in self.threads))
 
     def _given_up(self, last: Exchange | None) -> Ended | None:
         """Return why a call counts as ended that sends nothing more."""
-        has_paused = not self._is_busy or not all(self._is_busy)
-        if has_paused:
+        used = [later - former for former, later in pairwise(self._times)]
+        # A call that pauses uses the processor little.
+        if min(used, default=0.0) < BUSY * _INTERVAL:
             return self._limits.ended(last, self._waited)
         # On a busy computer, work takes long. So its processor time counts.
-        return "computed" if self._computed - self._began >= self._limits.longest_standstill else None
-
-    def _processor_time(self) -> float:
-        return sum(processor_time(thread.native_id) for thread in self.threads)
+        return "computed" if sum(used) >= self._limits.longest_standstill else None
 
 
 def _is_done(future: Future[Any], seconds: float) -> bool:

@@ -547,10 +547,11 @@ def test_a_call_that_does_not_stop_sending_requests_is_found() -> None:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
     """It is not ended while a callback runs, where Python only reports errors."""
-    is_over = threading.Event()
+    is_over, threads = threading.Event(), list[threading.Thread]()
 
     class Endless(HttpClientPets):
         def get_pet(self, pet_id: int) -> Any:
+            threads.append(threading.current_thread())
             while not is_over.is_set():
                 with contextlib.suppress(BaseException):
                     weakref.finalize(self.ask("GET", f"/pets/{pet_id}"), time.sleep, 0.005)
@@ -566,6 +567,8 @@ def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
         with pytest.raises(AssertionError, match=r"get_pet\(1\) sent more than 200 requests and did not end"):
             client.get_pet(1)
         is_over.set()
+        for thread in threads:
+            thread.join()
 
 
 class WaitsForEachPart(reports_more.EndIsNoPart):
