@@ -72,8 +72,8 @@ def is_wrong(turn: Turn) -> bool:
 
 
 def valid_part(members: Members, rules: Mapping[str, Schema]) -> JsonObject:
-    """Return the members that their schemas allow."""
-    return {name: value for name, value in members.items() if name in rules and quick(rules[name])(value)}
+    """Return the members without those that their schemas forbid."""
+    return {name: value for name, value in members.items() if quick(rules.get(name, {}))(value)}
 
 
 def values_of(turn: Turn) -> JsonObject:

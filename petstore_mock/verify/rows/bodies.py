@@ -127,7 +127,7 @@ def _form(value: object, rule: str) -> object:
     if not isinstance(value, str):
         return type(value)
     if rule in {"enum", "format"}:
-        return value.isupper(), re.sub("[A-Za-z]+", "a", re.sub("[0-9]+", "9", value))
+        return value.isupper(), re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", value))
     return str
 
 
