@@ -562,10 +562,11 @@ def _grown(exchanges: Exchanges) -> Mistake | None:
     """Return the header whose value has the same words in two requests, but more of them in the latter."""
     for former, latter in pairwise(exchanges):
         for name, value in latter.headers.items():
-            before, now = former.headers.get(name, "").split(), value.split()
             # A header of another kind may list what happened so far.
-            has_one_value = name.lower().endswith(("user-agent", "id"))
-            if has_one_value and len(now) > len(before) and {*now} == {*before}:
+            if not name.lower().endswith(("user-agent", "id")):
+                continue
+            before, now = former.headers.get(name, "").split(), value.split()
+            if len(now) > len(before) and {*now} == {*before}:
                 return Mistake("header grows", name=name, cause=name)
     return None
 

@@ -26,6 +26,7 @@ import urllib.request
 import warnings
 from contextlib import suppress
 from functools import partial
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from petstore_mock.common.real import open_file
@@ -209,6 +210,8 @@ _OF_LIBRARIES: Final = (
     "requests.adapters", "requests.sessions", "urllib3.connection", "urllib3.connectionpool",
     "urllib3.util.connection", "urllib3.util.retry", "urllib3.util.ssl_", "httpx._config",
 )  # fmt: skip
+# Modules themselves fill names that are None, and replace lists. The opener is in _SETTINGS.
+_NO_SETTING: Final = (NoneType, list, urllib.request.OpenerDirector)
 
 
 class Settings:
@@ -242,13 +245,11 @@ class Settings:
         for owner, members in self._members.items():
             for name, former in members.items():
                 other = now[owner].get(name)
-                # Modules themselves fill names that are None, and replace lists. An opener is a setting of its own.
-                is_setting = former is not None and not isinstance(former, (list, urllib.request.OpenerDirector))
+                # Nearly all names have the same object. NaN, which does not equal itself, is one of them.
+                if other is former or other == former:
+                    continue
                 # A shell sets builtins._ to each result.
-                is_setting &= name != "_"
-                # NaN does not equal itself.
-                is_other = other is not former and other != former
-                if is_setting and is_other:
+                if name != "_" and not isinstance(former, _NO_SETTING):
                     yield f"{owner}.{name}"
 
     @property
