@@ -225,7 +225,7 @@ def _should_end(seen: Observation) -> str:
         return "each call waits for a lock that the other call holds: acquire locks in the same order everywhere"
     if seen.exchanges and is_fine(seen.exchanges[-1]):
         return "a call ends after its response, however long that is"
-    return "a failed call releases its locks and connections"
+    return "a call releases its locks and connections, also if it fails"
 
 
 @check(
