@@ -21,7 +21,7 @@ from typing import Final
 
 # The goals are in the comments. A limit goes down with each room that comes nearer to its goal.
 LIMITS: Final = {
-    "nodes": 157_891,  # 95,000
+    "nodes": 157_882,  # 95,000
     "nodes a statement": 7.0,  # 7.2
     "hidden a statement": 0.133,  # 0.12
     "heavy statements": 0,

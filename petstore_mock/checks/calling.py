@@ -141,7 +141,7 @@ class Player:
             if ended in {"ran away", "computed"}:
                 _interrupt(self._thread, future.done)
                 for loop in pulse.threads:
-                    # A loop that beats has taken the end of its call. The error would end the loop itself.
+                    # A loop that turns cancels the task of the call. An error would end the loop itself.
                     _interrupt(loop, pulse.is_beating)
             self.end()
             return Outcome(seconds=monotonic() - began, ended=ended)
@@ -221,7 +221,7 @@ class _Attendance:
         return self._given_up(last)
 
     def _look_at_times(self) -> None:
-        # A call that takes a millisecond gets no look, which takes a tenth of that.
+        # Only in long waits: a look takes a tenth of the time of a quick call.
         if self._waited >= _INTERVAL * (len(self._times) + 1):
             self._times.append(sum(processor_time(thread.native_id) for thread in self.threads))
 

@@ -43,18 +43,18 @@ class Pulse:
 
     def __init__(self) -> None:
         self._beats = self._looks = 0
-        self._beaten = self._processor_time = 0.0
+        self._beaten = self._used = 0.0  # when the loop beat last, and the processor time of its thread until then
         self._held = 0.0
         self.threads: list[Thread] = []  # of the loop, once it runs
 
     def beat(self, loop: AbstractEventLoop) -> None:
         """Measure how late the beat is, and plan the next. The loop calls it."""
-        now, processor_time = monotonic(), _thread_time()
+        now, used = monotonic(), _thread_time()
         late = now - self._beaten - _BEAT
-        is_busy = processor_time - self._processor_time > BUSY * late
+        is_busy = used - self._used > BUSY * late
         if self._beats and not is_busy and self._looks >= _LOOKS:
             self._held = max(self._held, late)
-        self._beaten, self._processor_time, self._looks = now, processor_time, 0
+        self._beaten, self._used, self._looks = now, used, 0
         self._beats += 1
         loop.call_later(_BEAT, self.beat, loop)
 

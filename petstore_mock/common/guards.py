@@ -12,7 +12,7 @@ def is_array(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
 
 
 def items_of(value: object) -> Sequence[Any]:
-    """Return the items of an array. Another value is its own only item."""
+    """Return the items of an array. For any other value, it is the only item."""
     if is_array(value):
         return value
     return [value]

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 
 _MOST_PETS: Final = 120  # with more animals than this, other actors add none by seed_many
 _FRAMES: Final = 8  # of a traceback, at most; around a lock, a library may add several
-_LOOPS: Final = (*asyncio.__path__, *concurrent.futures.__path__, selectors.__file__, threading.__file__)
-_LEFT_OUT: Final = (*_LOOPS, __file__.rpartition("stateful")[0])
+# Files and folders whose lines no stack shows: those in which a thread or a loop waits, and the package itself.
+_LEFT_OUT: Final = (
+    *(*asyncio.__path__, *concurrent.futures.__path__, selectors.__file__, threading.__file__),
+    __file__.rpartition("stateful")[0],
+)
 _KNOWN_STANDSTILL: Final = 2.0  # seconds without a request, after the first call that stood still
 _OF_CLIENTS: Final = frozenset({"spoil", "leave", "reuse"})  # acts on the client of the present world
 _DEFAULTS: Final[dict[str, Any]] = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
