@@ -21,7 +21,7 @@ from petstore_mock.faults.kinds import ARGUMENTS, KINDS
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import gap_register
 from petstore_mock.interface.gaps import GAPS, PRESETS
-from petstore_mock.journal.criteria import GENERAL, TYPES, arguments_of
+from petstore_mock.journal.criteria import GENERAL, arguments_of
 from petstore_mock.journal.har import har_document
 from petstore_mock.verbs.verb import Added
 
@@ -211,7 +211,7 @@ _STATUS: Final = ARGUMENTS["status"].schema
 _KINDS: Final = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
 
 # The journal checks the other criteria itself: its messages are better, and hide values that may be keys.
-_CHECKED: Final[dict[str, Schema]] = {name: {"type": kind} for name, (_, _, kind) in TYPES.items() if kind}
+_CHECKED: Final[dict[str, Schema]] = {name: {"type": row.json_type} for name, row in GENERAL.items() if row.json_type}
 
 _COMPONENTS: Final[dict[str, Schema]] = {
     "Animal": _object(_FIELDS, _PET["required"]),

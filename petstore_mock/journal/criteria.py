@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from json import dumps
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.guards import is_array, is_object, items_of
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
@@ -71,7 +71,7 @@ class Criteria:
     ) -> None:
         self.operation = None if operation is None else require_operation(operation).name
         self.asked = dict(asked)
-        self._general = _OF_REQUEST if before_response else GENERAL
+        self._general = [name for name, row in GENERAL.items() if row.of_request or not before_response]
         self._wanted = {name: self._checked(name, value) for name, value in asked.items()}
 
     def _checked(self, name: str, value: object) -> object:
@@ -170,7 +170,7 @@ def _received(exchange: Exchange, name: str, wanted: object) -> object:
     """Return the value of a request to compare. Raise ValueError with the reason if it has none."""
     if _means_argument(name, wanted):
         return _argument(exchange, name, wanted)
-    return GENERAL[name](exchange, wanted)
+    return GENERAL[name].read(exchange, wanted)
 
 
 # Arguments of operations
@@ -371,48 +371,22 @@ def _attribute(name: str) -> Callable[[Exchange, object], object]:
     return read
 
 
-# Each function returns the value to compare; its ValueError says why the request has none.
-GENERAL: Final[Mapping[str, Callable[[Exchange, Any], object]]] = {
-    "status": _attribute("status"),
-    "json": _json,
-    "body": _attribute("body"),
-    "query": _query,
-    "headers": _headers,
-    "method": _attribute("method"),
-    "path": _attribute("path"),
-    "fault": _fault,
-    "condition": _condition,
-}
-# Those that a request meets before it has a response.
-_OF_REQUEST: Final = [name for name in GENERAL if name not in {"status", "fault", "condition"}]
-# The words and types of a criterion. The last member is the JSON type that the door checks, or None: the door's error
-# would show a key in the value.
-TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
-    "status": ("an integer (the HTTP status) or as text (the argument)", (int,), ["integer", "string", "null"]),
-    "body": ("bytes or text", (bytes, str), "string"),
-    "query": ("a mapping", (Mapping,), None),
-    "headers": ("a mapping of text to text", (Mapping,), None),
-    "method": ("text", (str,), "string"),
-    "path": ("text", (str,), "string"),
-}
-
-
 def _general_value(name: str, value: object) -> object:
     """Return the value of a criterion in the form that ``differences`` compares."""
-    may_match = name not in {"status", "query", "headers"}
-    if may_match and is_matcher(value):
+    row = GENERAL[name]
+    if row.may_match and is_matcher(value):
         require_comparable(name, value)
         return value
-    if name in TYPES:
-        _require_type(name, value)
-    check = _CHECKS.get(name)
-    return value if check is None else check(name, value)
+    if row.types:
+        has_type = isinstance(value, row.types) and not isinstance(value, bool)
+        _require(name, value, holds=has_type)
+    return row.check(name, value)
 
 
-def _require_type(name: str, value: object) -> None:
-    words, types, _ = TYPES[name]
-    if isinstance(value, bool) or not isinstance(value, types):
-        refuse(f"expected {name} as {words}; got {_show(name, value)}")
+def _require(name: str, value: object, *, holds: bool) -> None:
+    """Refuse a value that is not what the row of its criterion says."""
+    if not holds:
+        refuse(f"expected {name} as {GENERAL[name].words}; got {_show(name, value)}")
 
 
 def _json_value(name: str, value: object) -> object:
@@ -458,8 +432,7 @@ def _is_parameter(value: object) -> bool:
 def _headers_value(name: str, value: Mapping[object, object]) -> Mapping[object, object]:
     for field, wanted in value.items():
         is_text = isinstance(wanted, str) or is_matcher(wanted)
-        if not (isinstance(field, str) and is_text):
-            refuse(f"expected {name} as {TYPES[name][0]}; got {_show(name, value)}")
+        _require(name, value, holds=is_text and isinstance(field, str))
         require_comparable(name, wanted)
     return value
 
@@ -475,15 +448,40 @@ def _name_in(known: Iterable[str]) -> Callable[[str, str | None], str | None]:
     return check
 
 
-_CHECKS: Final[Mapping[str, Callable[[str, Any], object]]] = {
-    "status": _status_value,
-    "json": _json_value,
-    "body": _body_value,
-    "query": _query_value,
-    "headers": _headers_value,
-    "path": _path_value,
-    "fault": _name_in(REQUEST_KINDS),
-    "condition": _name_in(CONDITIONS),
+def _unchanged(_: str, value: object) -> object:
+    return value
+
+
+class Criterion(NamedTuple):
+    """A criterion that is no argument of an operation."""
+
+    read: Callable[[Exchange, Any], object]  # returns the value to compare; its ValueError says why there is none
+    check: Callable[[str, Any], object] = _unchanged  # returns the value to compare with, or refuses it
+    words: str = ""  # the values in words, if it has ``types``
+    types: tuple[type, ...] = ()  # of its values; empty for any
+    json_type: object = None  # the JSON type that the door checks, or None: the door's error would show a key
+    may_match: bool = True  # whether the value may be a matcher
+    of_request: bool = True  # whether a request meets it before it has a response
+
+
+GENERAL: Final[Mapping[str, Criterion]] = {
+    "status": Criterion(
+        _attribute("status"),
+        _status_value,
+        "an integer (the HTTP status) or as text (the argument)",
+        (int,),
+        ["integer", "string", "null"],
+        may_match=False,
+        of_request=False,
+    ),
+    "json": Criterion(_json, _json_value),
+    "body": Criterion(_attribute("body"), _body_value, "bytes or text", (bytes, str), "string"),
+    "query": Criterion(_query, _query_value, "a mapping", (Mapping,), may_match=False),
+    "headers": Criterion(_headers, _headers_value, "a mapping of text to text", (Mapping,), may_match=False),
+    "method": Criterion(_attribute("method"), _unchanged, "text", (str,), "string"),
+    "path": Criterion(_attribute("path"), _path_value, "text", (str,), "string"),
+    "fault": Criterion(_fault, _name_in(REQUEST_KINDS), of_request=False),
+    "condition": Criterion(_condition, _name_in(CONDITIONS), of_request=False),
 }
 
 
