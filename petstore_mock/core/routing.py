@@ -25,7 +25,7 @@ from petstore_mock.interface.strict_json import (
     percent_decode,
 )
 from petstore_mock.interface.table import METHODS, OPERATIONS, ROUTES, Operation, Parameter, in_words
-from petstore_mock.interface.violations import Violation, Violations, no_such_name, path_of
+from petstore_mock.interface.violations import Violation, Violations, no_such_name
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -239,8 +239,7 @@ def _values_of(query: str) -> tuple[dict[str, list[str]], Violations]:
 
 def _no_parameter(names: Iterable[str], values: Mapping[str, Sequence[str]], name: str) -> Violation:
     """Return the violation of an unknown name in a query."""
-    words = no_such_name(name, names, "parameter here", given=values)
-    return Violation(path_of([name], "query"), "additionalProperties", words, values[name][0])
+    return no_such_name(name, values[name][0], "query", names, "parameter here", given=values)
 
 
 def _malformed_part(part: str) -> Violation:

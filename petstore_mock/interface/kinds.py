@@ -99,7 +99,7 @@ class Kind:
         keywords: the keywords that its schemas may have, beside type, format and annotations.
         needs: the keywords that each of its schemas must have.
         quick: returns a check for a schema. True means valid; False means that jsonschema must decide.
-        has_format: whether a text has the format; None for kinds that are no text.
+        has_format: whether a text has the format; kinds without a check of their format accept every text.
         expected: what a text of the format is, after "must be".
         phrase: the kind in words; ``{values}`` stands for the values of an enum.
         wrong: JSON texts that break a schema, by the end of the clause's id; those beyond its limits follow from
@@ -124,7 +124,7 @@ class Kind:
     keywords: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
     quick: Callable[[Schema], Check]
-    has_format: Callable[[str], bool] | None = None
+    has_format: Callable[[str], bool] = lambda _: True
     expected: str = ""
     phrase: str
     wrong: Mapping[str, str]
@@ -262,8 +262,10 @@ def another(value: Json, rules: Schema) -> Json:
     if value is None:
         return plain(rules)
     accepts = quick(rules)
-    others = kind_of(rules).others(value, rules)
-    return next((other for other in others if other != value and accepts(other)), value)
+    for other in kind_of(rules).others(value, rules):
+        if other != value and accepts(other):
+            return other
+    return value
 
 
 def wrong_texts(rules: Schema) -> Mapping[str, str]:
@@ -388,7 +390,7 @@ def _quick_enum(rules: Schema) -> Check:
 
 
 def _quick_formatted(rules: Schema) -> Check:
-    has_format = kind_of(rules).has_format or _undecided
+    has_format = kind_of(rules).has_format
     return lambda value: type(value) is str and has_format(value)
 
 
@@ -444,7 +446,7 @@ def _moment(text: str) -> tuple[datetime, str] | None:
     day, minute, second, fraction, offset = parts.groups()
     whole = "59" if second == "60" else second  # RFC 3339 §5.7 allows a leap second, and Python does not
     try:
-        moment = datetime.fromisoformat(f"{day}T{minute}:{whole}{offset.upper().replace('Z', '+00:00')}")
+        moment = datetime.fromisoformat(f"{day}T{minute}:{whole}{offset.upper()}")
         return moment.astimezone(UTC), (fraction or "").rstrip("0")
     except (ValueError, OverflowError):  # the offset moves the date out of the years 1 to 9999
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
@@ -170,16 +171,11 @@ def _examples(value: object) -> JsonObject:
 
 def without_default_responses(document: JsonObject) -> JsonObject:
     """Return the document without the response ``default``, for generators that make it part of each result's type."""
-    paths: JsonObject = {}
-    for path, at_path in document["paths"].items():
-        paths[path] = {method: _without_default(operation) for method, operation in at_path.items()}
-    return {**document, "paths": paths}
-
-
-def _without_default(operation: JsonObject) -> JsonObject:
-    responses = {**operation["responses"]}
-    del responses["default"]
-    return {**operation, "responses": responses}
+    copy = deepcopy(document)
+    for at_path in copy["paths"].values():
+        for operation in at_path.values():
+            del operation["responses"]["default"]
+    return copy
 
 
 def without_int64_bounds(node: Json) -> Json:

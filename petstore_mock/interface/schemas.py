@@ -213,8 +213,7 @@ def _add(broken: Violations, error: _Error, location: str) -> None:
 
 def _add_unknown(broken: Violations, path: str, value: Mapping[str, object], known: Schema) -> None:
     def violation(name: str) -> Violation:
-        words = no_such_name(name, known, "field here", given=value)
-        return Violation(path_of([name], path), "additionalProperties", words, value[name])
+        return no_such_name(name, value[name], path, known, "field here", given=value)
 
     broken.fill([name for name in value if name not in known], violation)
 
@@ -278,8 +277,10 @@ def _meant(value: object, allowed: Iterable[object]) -> str:
     """Return a hint to the nearest allowed value; empty if no value is near."""
     if not isinstance(value, str):
         return ""
-    operation = operation_at(value)
-    near = nearest(value if operation is None else operation, map(str, allowed))
+    name = operation_at(value)
+    if name is None:
+        name = value
+    near = nearest(name, map(str, allowed))
     return "" if near is None else f" (did you mean {near}?)"
 
 
@@ -290,8 +291,8 @@ def _with_article(kind: str) -> str:
     return f"{article} {kind}"
 
 
-# The kinds of texts with a format, by the value of the keyword.
-_FORMATS: Final = {kind.format: kind for kind in KINDS.values() if kind.has_format is not None}
+# The kinds by the value of the keyword ``format``.
+_FORMATS: Final = {kind.format: kind for kind in KINDS.values()}
 _loading: Final = RLock()
 if hasattr(os, "register_at_fork"):  # a child forked during the import would wait for the lock for ever
     os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
@@ -330,8 +331,7 @@ def _keywords(theirs: Mapping[str, _Keyword], error: Callable[[str], _Error]) ->
         yield from islice(theirs["items"](validator, rules, value, outer), MOST_VIOLATIONS + 1)
 
     def formatted(_: _Validator, name: str, value: Json, _rules: Schema) -> Iterator[_Error]:
-        has_format = _FORMATS[name].has_format if name in _FORMATS else None
-        if isinstance(value, str) and has_format is not None and not has_format(value):
+        if isinstance(value, str) and name in _FORMATS and not _FORMATS[name].has_format(value):
             yield error("")
 
     return {
@@ -345,7 +345,9 @@ def _keywords(theirs: Mapping[str, _Keyword], error: Callable[[str], _Error]) ->
 
 def _discriminator(validator: _Validator, forms: Json, value: Json, _rules: Schema) -> Iterator[_Error]:
     """Check a value by the schema that a discriminator chooses, as in OpenAPI. An "if" for each kind would be slow."""
-    kind = value.get(forms["propertyName"]) if is_object(value) else None
+    if not is_object(value):
+        return
+    kind = value.get(forms["propertyName"])
     if isinstance(kind, str) and kind in forms["mapping"]:
         yield from validator.descend(value, {"$ref": forms["mapping"][kind]})
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import unquote
 
@@ -122,7 +123,8 @@ def _is_plain(value: JsonValue) -> bool:
             return True
         if any(isinstance(container, RepeatedMembers) for container in containers):
             return False
-        containers = [part for container in containers for part in _parts(container) if isinstance(part, (dict, list))]
+        parts = chain.from_iterable(map(_parts, containers))
+        containers = [part for part in parts if isinstance(part, (dict, list))]
     return not containers
 
 

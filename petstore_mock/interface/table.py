@@ -6,11 +6,13 @@ validation, OpenAPI, strategies, clauses and mutants are derived from the rows.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from http import HTTPMethod
 from itertools import chain
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -217,12 +219,12 @@ class Operation:
     @cached_property
     def filters(self) -> tuple[Parameter, ...]:
         """The parameters that select animals by a field."""
-        return tuple(parameter for parameter in self.parameters if parameter.says.filters)
+        return tuple(filter(attrgetter("filters_by"), self.parameters))
 
     @cached_property
     def setting(self) -> tuple[Parameter, ...]:
         """The parameters that set a field of the animal."""
-        return tuple(parameter for parameter in self.parameters if parameter.says.sets)
+        return tuple(filter(attrgetter("sets"), self.parameters))
 
     def parameters_in(self, where: Literal["query", "path", "header"]) -> tuple[Parameter, ...]:
         """Return the parameters in a part of the request."""
@@ -420,10 +422,13 @@ def operation_at(text: object) -> str | None:
     return ""
 
 
+_WORD_ENDS: Final = re.compile(r"[-_]|(?=[A-Z])")  # before a capital letter, a word ends
+
+
 def snake_case(name: str) -> str:
     """Return the Python name of a name in JSON or in a header: ``get_pet``, ``x_trace`` for ``X-Trace``."""
-    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in name.replace("-", "_"))
-    return "_".join(word for word in words.lower().split("_") if word)
+    words = _WORD_ENDS.split(name)
+    return "_".join(filter(None, words)).lower()
 
 
 #: The operations by the names of their methods in a Python client.

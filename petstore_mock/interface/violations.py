@@ -97,15 +97,6 @@ def path_of(steps: Iterable[str | int], path: str = "body") -> str:
     return path
 
 
-def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container[str] = ()) -> str:
-    """Return the words for an unknown name. They list the known names and suggest the nearest outside ``given``."""
-    names = list(known)
-    meant = nearest(name, [other for other in names if other not in given])
-    hint = f"; did you mean {meant}?" if meant else ""
-    offer = f" (the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}{hint})" if names else ""
-    return f"is not a {kind}{offer}"
-
-
 @dataclass(frozen=True, slots=True)
 class Violation:
     """One rule of the interface that a request breaks.
@@ -153,6 +144,17 @@ class Violation:
         of_operation, of_field = f"{self.subject}.{place}", place if known else ""
         keys = (of_operation, of_field, f"{self.subject}.{location}", self.subject, location, "json")
         return SENTENCES[next(filter(SENTENCES.__contains__, keys))]
+
+
+def no_such_name(
+    name: str, value: object, place: str, known: Iterable[str], kind: str, *, given: Container[str]
+) -> Violation:
+    """Return the violation of an unknown name. It lists the known names and suggests the nearest outside ``given``."""
+    names = list(known)
+    meant = nearest(name, [other for other in names if other not in given])
+    hint = f"; did you mean {meant}?" if meant else ""
+    offer = f" (the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}{hint})" if names else ""
+    return Violation(path_of([name], place), "additionalProperties", f"is not a {kind}{offer}", value)
 
 
 class Violations(list[Violation]):
