@@ -28,11 +28,11 @@ from petstore_mock.journal.exchange import faults_met, row_of
 from petstore_mock.journal.matching import (
     NOT_SENT,
     has_matcher,
-    in_words,
     is_matcher,
     is_predicate,
     meets,
     require_comparable,
+    without_matchers,
 )
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Criteria:
 
     def shown(self) -> JsonObject:
         """Return the criteria as JSON values by name; keys in header fields and parameters are masked."""
-        return {name: in_words(_masked(name, value)) for name, value in self.asked.items()}
+        return {name: without_matchers(_masked(name, value)) for name, value in self.asked.items()}
 
     def require_json(self) -> None:
         """Refuse criteria that another process can't check."""
@@ -513,4 +513,4 @@ def _masked_part(criterion: str, name: str, value: object, mask: Callable[[str, 
 def _show(name: str, value: object) -> str:
     if value is None:
         return "none"
-    return cut(repr(in_words(_masked(name, value))), _SHOWN)
+    return cut(repr(without_matchers(_masked(name, value))), _SHOWN)

@@ -32,9 +32,11 @@ def curl_line(exchange: Exchange) -> str:
         return ""
     shown = masked(exchange)
     options = [*_method(shown), *_headers(shown), *_content(shown), *_target(shown)]
+    authority = ""
     # `verify` tests a service of its own authority. Its exchanges have connection 0.
-    has_own_authority = shown.secure and shown.connection > 0
-    return curl_command(shown.url, options, authority='"$PETSTORE_CA"' if has_own_authority else "")
+    if shown.secure and shown.connection > 0:
+        authority = '"$PETSTORE_CA"'
+    return curl_command(shown.url, options, authority=authority)
 
 
 def curl_command(url: str, options: Iterable[str], *, authority: str) -> str:

@@ -275,8 +275,9 @@ class Journal(Stays):
             raise self.lost()
         matching = self._matching(asked)
         count = self.count_of(asked)
-        claim = "at least once" if times is None else _times(times)
-        wanted = max(count, 1) if times is None else times
+        claim, wanted = "at least once", max(count, 1)
+        if times is not None:
+            claim, wanted = _times(times), times
         shown = [] if count == wanted else matching
         message = self._message(asked.claim_of(claim), count, shown, asked, nearest=count < wanted)
         return count == wanted, message, matching

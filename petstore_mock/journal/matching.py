@@ -101,12 +101,12 @@ def meets(received: object, wanted: object) -> bool:
     return _matcher_meets(received, wanted)
 
 
-def in_words(value: object) -> object:
+def without_matchers(value: object) -> object:
     """Return a wanted value with a text in place of each matcher, for messages and JSON."""
     if is_object(value):
-        return {name: in_words(member) for name, member in value.items()}
+        return {name: without_matchers(member) for name, member in value.items()}
     if is_array(value):
-        return [in_words(item) for item in value]
+        return [without_matchers(item) for item in value]
     if is_any(value):
         return "<any value>"
     if is_pattern(value):

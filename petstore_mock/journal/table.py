@@ -138,9 +138,9 @@ def _repetitions(exchanges: Iterable[Exchange]) -> dict[int, str]:
 def _row(exchange: Exchange, kind: str, first: Exchange, repetition: str) -> str:
     number = exchange.number
     response = f"no response: {exchange.result}" if kind == "lost" else exchange.result
-    took = _in_words(exchange.duration)
+    took = _duration(exchange.duration)
     if number != first.number:
-        elapsed = _in_words(exchange.request.started - first.request.started)
+        elapsed = _duration(exchange.request.started - first.request.started)
         took += f' <span class="faint">{elapsed} after request {first.number}</span>'
     row = f'<tr class="{kind}" id="request-{number}" data-number="{number}"><th scope="row">{number}</th>'
     row += f"<td><code>{quoted(exchange.request_line)}</code>{_details(exchange)}</td>"
@@ -149,7 +149,7 @@ def _row(exchange: Exchange, kind: str, first: Exchange, repetition: str) -> str
     return f"{row}<td>{took}</td></tr>\n"
 
 
-def _in_words(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     """Return a duration with the unit that fits it."""
     if seconds < 1:
         return f"{seconds * 1000:.1f} ms"
@@ -162,8 +162,10 @@ def _service(exchange: Exchange) -> str:
     """Return the operation and the decision in words, with the reason of a refusal or the sentence of a fault."""
     words = f"{exchange.operation or 'no operation'}: {exchange.decision}"
     if exchange.condition is not None:
-        expected = "; expected by the test" if exchange.expected else ""
-        return f"{words}: {exchange.reason}{expected}"
+        words += f": {exchange.reason}"
+        if exchange.expected:
+            words += "; expected by the test"
+        return words
     if exchange.fault is not None:
         return f"{words}: {exchange.fault.row.sentence}"
     return words

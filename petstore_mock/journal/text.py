@@ -76,9 +76,11 @@ def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def _cells(exchange: Exchange) -> tuple[str, ...]:
-    operation = "httpserver" if exchange.by_expectation else exchange.operation
+    operation = exchange.operation or "-"
+    if exchange.by_expectation:
+        operation = "httpserver"
     took = f"{exchange.duration * 1000:.1f} ms"
-    return (str(exchange.number), exchange.request_line, exchange.result, took, operation or "-", _remarks(exchange))
+    return (str(exchange.number), exchange.request_line, exchange.result, took, operation, _remarks(exchange))
 
 
 def _remarks(exchange: Exchange) -> str:

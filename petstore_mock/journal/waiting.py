@@ -2,7 +2,7 @@
 
 How this works: a ``Watch`` counts the matching requests of one journal. The journal calls it, in any thread, with each
 request that arrives or whose response goes out. The watch only queues the request and calls ``wake``; the waiter does
-the matching. ``wake`` sets an event in a thread. In a task it asks the loop to complete a future, so a wait takes no
+the matching. ``wake`` sets an event in a thread. In a task it asks the loop to set an event, so a wait takes no
 thread of the caller, and a cancelled wait ends at once.
 
 The timers of a loop stand still while a test freezes the time. So one thread of the package, which lives only while
@@ -58,44 +58,28 @@ class Watch:
 # Tasks
 
 
-class _AsyncioSignal:
-    """Wakes one task of asyncio, from any thread. A call between two waits is kept."""
+class _Signal:
+    """Wakes one task, from any thread. A call between two waits is kept.
 
-    def __init__(self, loop: Any) -> None:  # noqa: ANN401  # an event loop; this package may not import asyncio
-        self._loop = loop
-        self._future = loop.create_future()
+    Args:
+        event: the class of events of the task's library.
+        call_soon: asks the loop of the task, from any thread, to call a function.
+    """
+
+    def __init__(self, event: Callable[[], Any], call_soon: Callable[[Callable[[], None]], object]) -> None:
+        self._event, self._call_soon = event, call_soon
+        self._next = event()
 
     def set(self) -> None:
         with suppress(RuntimeError):  # the loop is closed, so no task waits
-            self._loop.call_soon_threadsafe(self._complete)
+            self._call_soon(self._complete)
 
     def _complete(self) -> None:
-        if not self._future.done():
-            self._future.set_result(None)
+        self._next.set()
 
     async def wait(self) -> None:
-        await self._future
-        self._future = self._loop.create_future()
-
-
-class _TrioSignal:
-    """Wakes one task of trio in the same way."""
-
-    def __init__(self, trio: ModuleType) -> None:
-        self._trio = trio
-        self._token = trio.lowlevel.current_trio_token()
-        self._event = trio.Event()
-
-    def set(self) -> None:
-        with suppress(RuntimeError):  # the run is over, so no task waits
-            self._token.run_sync_soon(self._complete)
-
-    def _complete(self) -> None:
-        self._event.set()
-
-    async def wait(self) -> None:
-        await self._event.wait()
-        self._event = self._trio.Event()
+        await self._next.wait()
+        self._next = self._event()
 
 
 def _trio_of_this_task() -> ModuleType | None:
@@ -110,7 +94,7 @@ def _trio_of_this_task() -> ModuleType | None:
     return trio
 
 
-def _loop_of_this_task() -> object:
+def _loop_of_this_task() -> Any:  # noqa: ANN401  # an event loop; this package may not import asyncio
     """Return the event loop of asyncio if it runs the code that calls this in a task, else None."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
@@ -138,15 +122,15 @@ def refuse_in_a_task() -> None:
         )
 
 
-def signal_of_this_task() -> _AsyncioSignal | _TrioSignal:
+def signal_of_this_task() -> _Signal:
     """Return a signal for the task that calls this. Tasks of anyio are tasks of asyncio or trio."""
     trio = _trio_of_this_task()
     if trio is not None:
-        return _TrioSignal(trio)
+        return _Signal(trio.Event, trio.lowlevel.current_trio_token().run_sync_soon)
     loop = _loop_of_this_task()
     if loop is None:
         refuse("expected wait_for_async() in a task of asyncio, trio or anyio; got another event loop")
-    return _AsyncioSignal(loop)
+    return _Signal(sys.modules["asyncio"].Event, loop.call_soon_threadsafe)
 
 
 # Deadlines
