@@ -140,7 +140,7 @@ def schema(hint: object) -> Schema:
 
 def _generic(origin: object, parts: Sequence[object]) -> Schema:
     if origin is Literal:
-        return {"type": "string", "enum": list(parts)}
+        return _name_in(parts)
     if origin is list:
         return {"type": "array", "items": schema(parts[0])}
     if origin is dict or origin is Mapping:
@@ -179,6 +179,10 @@ def _closed(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> S
     return {**_object(properties, required), "additionalProperties": False}
 
 
+def _name_in(names: Iterable[object]) -> Schema:
+    return {"type": "string", "enum": [*names]}
+
+
 def _like(value: object) -> Schema:
     """Return the schema of values with the same members as this JSON value."""
     if is_object(value):
@@ -202,13 +206,12 @@ def _change_of(name: str, rules: Schema) -> Schema:
     return {"anyOf": [rules, _PLAIN[NoneType]]}
 
 
-_PRESET: Final = {"type": "string", "enum": list(PRESETS)}
-_CHOSEN: Final[dict[str, Schema]] = {
-    name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()
-}
+_PRESET: Final = _name_in(PRESETS)
+_CHOSEN: Final = {name: _name_in(gap.choices) for name, gap in GAPS.items()}
 _REFUSAL: Final = {"title": "", "status": 0, "detail": "", "violations": [{"field": "", "message": ""}]}
 _STATUS: Final = ARGUMENTS["status"].schema
 _KINDS: Final = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
+_BY_KIND: Final = {"propertyName": "kind", "mapping": _KINDS}
 
 # The journal checks the other criteria itself: its messages are better, and hide values that may be keys.
 _CHECKED: Final[dict[str, Schema]] = {name: {"type": row.json_type} for name, row in GENERAL.items() if row.json_type}
@@ -231,7 +234,7 @@ _COMPONENTS: Final[dict[str, Schema]] = {
             {**_STATUS, "description": "The status of the response."},
             {
                 "oneOf": [{"$ref": name} for name in _KINDS.values()],
-                "discriminator": {"propertyName": "kind", "mapping": _KINDS},
+                "discriminator": _BY_KIND,
             },
         ]
     },
@@ -244,9 +247,9 @@ _FOR_VALIDATION: Final[dict[str, Schema]] = {
     "Fault": {
         **_STATUS,
         "type": ["integer", "object"],
-        "properties": {"kind": {"type": "string", "enum": list(KINDS)}},
+        "properties": {"kind": _name_in(KINDS)},
         "required": ["kind"],
-        "discriminator": {"propertyName": "kind", "mapping": _KINDS},
+        "discriminator": _BY_KIND,
     },
 }
 
@@ -300,7 +303,7 @@ def _paths(verbs: Sequence[Verb]) -> dict[str, dict[str, Schema]]:
 def _operation(verb: Verb, mount: str) -> Schema:
     """Return the OpenAPI operation of a verb, at the root or below ``mount``."""
     shape = shape_of(verb)
-    in_path = {**shape.path}
+    in_path = shape.path
     if mount:
         in_path = {"world": _NAME, **shape.path}
     parameters: list[Schema] = []

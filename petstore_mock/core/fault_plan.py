@@ -185,7 +185,8 @@ class FaultHandle(Stays):
     @property
     def is_unfired(self) -> bool:
         """Whether it has fired less often than it must."""
-        if not self.required or self.plan is None or self not in self.plan.every:
+        is_kept = self.plan is not None and self in self.plan.every
+        if not is_kept or not self.required:
             return False
         due = self.times or int(self.at == "handshake")
         if self.probability < 1:
@@ -209,7 +210,9 @@ class FaultHandle(Stays):
 
     def why_not(self) -> str:
         """Return the reasons why it has not fired as often as planned, as text."""
-        what, met = ("connection", "met") if self.at == "handshake" else ("request", "matched")
+        what, met = "request", "matched"
+        if self.at == "handshake":
+            what, met = "connection", "met"
         reasons = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
         if self._last_miss:
             reasons.append(self._last_miss)

@@ -217,11 +217,15 @@ class Worlds:
         Its address decides, else its key; else it belongs to the current world. ``Lost`` says why there is no world.
         """
         host = self.host
-        root_path = urlsplit(host.public_url).path if host.public_url else request.root_path
+        root_path = request.root_path
+        if host.public_url:
+            root_path = urlsplit(host.public_url).path
         if request.target.startswith(_ADDRESSES):
             routed = _below_address(request, root_path)
             return self._at_address(routed), routed
-        routed = request if root_path == request.root_path else moved(request, root_path, "", request.target)
+        routed = request
+        if root_path != request.root_path:
+            routed = moved(request, root_path, "", request.target)
         return self._at_root(request), routed
 
     def _at_root(self, request: ApiRequest) -> World | Lost:

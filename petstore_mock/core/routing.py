@@ -186,7 +186,9 @@ class Rules:
         may_be_joined = parameter.where == "header" and not kind_of(rules).is_free_text
         if texts and may_be_joined:
             texts = [*map(str.strip, texts[0].split(","))]
-        text = self.policies.repeated_query(texts) if len(texts) > 1 else "".join(texts)
+        text: str | None = "".join(texts)
+        if len(texts) > 1:
+            text = self.policies.repeated_query(texts)
         if text is None:
             broken = [Violation(parameter.place, "unique", "must be given only once", texts)]
         elif texts:

@@ -126,8 +126,9 @@ class Store:
         except (OverflowError, TypeError, ValueError):  # NaN raises ValueError
             now = math.inf
         require(EARLIEST <= now < LATEST, "numbers that lead to a moment in the years 1970 to 9998", advance=step)
-        stands = self.frozen is not None if freeze is None else freeze
-        self.frozen = now if stands else None
+        if freeze is None:
+            freeze = self.frozen is not None
+        self.frozen = now if freeze else None
         self.offset = now - wall_clock()
 
     # Reading

@@ -139,7 +139,8 @@ _INSTEAD: Final = {
 
 
 def _phrase(name: str, value: object) -> str:
-    require(isinstance(value, str) and is_field("X", value), "a text that HTTP allows (RFC 9112 §4)", **{name: value})
+    is_allowed = isinstance(value, str) and is_field("X", value)
+    require(is_allowed, "a text that HTTP allows (RFC 9112 §4)", **{name: value})
     return str(value)
 
 
@@ -158,19 +159,21 @@ def _interim_status(name: str, value: object) -> int:
 
 
 INTERIM_STATUS: Final = Argument({"enum": list(_INTERIM)}, _interim_status)
+_DELAY: Final = Argument(_TIMES, _seconds)
+_COUNT: Final = _number("integer", "a whole number from 1 to 1000", minimum=1, maximum=1000)
 _TEXTS: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 ARGUMENTS: Final = {
     "status": status_from(200),
     "json": Argument({}, _json),
     "body": Argument({"type": "string"}, _body),
     "headers": Argument({"type": "object", "additionalProperties": _TEXTS}, _headers),
-    "delay": Argument(_TIMES, _seconds),
-    "seconds": Argument(_TIMES, _seconds),
+    "delay": _DELAY,
+    "seconds": _DELAY,
     "retry_after": Argument({"type": ["integer", "string", "null"], "minimum": 0}, _retry_after),
-    "times": _number("integer", "a whole number from 1 to 1000", minimum=1, maximum=1000),
+    "times": _COUNT,
     "after": _number("integer", "a whole number of bytes", minimum=0, maximum=_LARGEST_NUMBER),
     "coding": Argument({"enum": list(CODINGS)}, _coding),
-    "n": _number("integer", "a whole number from 1 to 1000", minimum=1, maximum=1000),
+    "n": _COUNT,
     "phrase": Argument({"type": "string"}, _phrase),
     "fraction": _number("number", "a fraction of at least 0 and below 1", minimum=0, exclusiveMaximum=1),
     "bytes_per_second": _number(
