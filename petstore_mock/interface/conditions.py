@@ -61,7 +61,7 @@ def _code(status: int) -> str:
 
 
 def _row(name: str, status: int, *words: str, code: str = "", violation: bool = True) -> Condition:
-    fields = _FIELDS.get(name) or _FIELDS.get(status, ())
+    fields = _FIELDS.get(name, _FIELDS.get(status, ()))
     return Condition(name, status, *words, code=code or _code(status), violation=violation, fields=fields)
 
 
@@ -129,7 +129,9 @@ _BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in _OF_S
 @cache
 def condition_of_status(status: int) -> Condition:
     """Return the condition of a bare status, such as a fault's. Most have the reason phrase as their message."""
-    return _BY_STATUS.get(status) or _row(_code(status), status, reason_phrase(status) or "Error", violation=False)
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    return _row(_code(status), status, reason_phrase(status) or "Error", violation=False)
 
 
 def error_document(code: str, message: str, status: int) -> dict[str, object]:

@@ -21,7 +21,7 @@ from petstore_mock.interface.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.kinds import Schema
@@ -180,16 +180,26 @@ def without_default_responses(document: JsonObject) -> JsonObject:
 
 def without_int64_bounds(node: Json) -> Json:
     """Return a document without bounds beyond 2^53, for tools whose numbers are doubles."""
+    return _rebuilt(node, _exact_member)
+
+
+def _rebuilt(node: Json, member: Callable[[str, Json, Schema], JsonObject]) -> Json:
+    """Return a copy. ``member`` gets each member of an object, with its object, and returns what replaces it."""
     if is_array(node):
-        return [without_int64_bounds(item) for item in node]
+        return [_rebuilt(item, member) for item in node]
     if not is_object(node):
         return node
-    kept: JsonObject = {}
+    rebuilt: JsonObject = {}
     for key, value in node.items():
-        is_bound = key in {"minimum", "maximum"} and is_integer(value)
-        if not is_bound or abs(value) <= _EXACT:
-            kept[key] = without_int64_bounds(value)
-    return kept
+        rebuilt |= member(key, _rebuilt(value, member), node)
+    return rebuilt
+
+
+def _exact_member(key: str, value: Json, _: object) -> JsonObject:
+    is_bound = key in {"minimum", "maximum"} and is_integer(value)
+    if is_bound and abs(value) > _EXACT:
+        return {}
+    return {key: value}
 
 
 def as_openapi_3_0(document: JsonObject) -> JsonObject:
@@ -197,21 +207,10 @@ def as_openapi_3_0(document: JsonObject) -> JsonObject:
 
     Every other keyword of the schemas means the same in both versions.
     """
-    return {**_older(document), "openapi": "3.0.3"}
+    return {**_rebuilt(document, _older_member), "openapi": "3.0.3"}
 
 
-def _older(node: Json) -> Json:
-    if is_array(node):
-        return [_older(item) for item in node]
-    if not is_object(node):
-        return node
-    older: JsonObject = {}
-    for key, value in node.items():
-        older |= _older_member(key, value, node)
-    return older
-
-
-def _older_member(key: str, value: Json, around: Json) -> JsonObject:
+def _older_member(key: str, value: Json, around: Schema) -> JsonObject:
     if key == "examples":
         return {"example": value["first"]["value"]}
     if key == "type" and is_array(value):
@@ -223,4 +222,4 @@ def _older_member(key: str, value: Json, around: Json) -> JsonObject:
     if key == "$ref" and len(around) > 1:
         # Its siblings have no effect in OpenAPI 3.0.
         return {"allOf": [{"$ref": value}]}
-    return {key: _older(value)}
+    return {key: value}

@@ -89,8 +89,9 @@ def decode_json(body: bytes) -> tuple[Json, Violations]:
     repeated = Violations()
     # UTF-8 has no surrogates, so a lone one stands in an escape.
     may_have_surrogates = b"\\ud" in body or b"\\uD" in body
-    is_one_container = body.count(b"{") + body.count(b"[") <= 1
-    is_plain = not isinstance(value, RepeatedMembers) if is_one_container else _is_plain(value)
+    is_plain = not isinstance(value, RepeatedMembers)
+    if body.count(b"{") + body.count(b"[") > 1:
+        is_plain = _is_plain(value)
     if may_have_surrogates or not is_plain:
         _look_through(value, (), repeated)
     return value, repeated

@@ -93,7 +93,9 @@ def path_of(steps: Iterable[str | int], path: str = "body") -> str:
     """Return ``path`` extended by ``steps``, with shortened and printable names."""
     for step in steps:
         name = cut(str(step), _SHOWN)
-        path = f"{path}.{name if name.isprintable() else dumps(name)[1:-1]}"
+        if not name.isprintable():
+            name = dumps(name)[1:-1]
+        path = f"{path}.{name}"
     return path
 
 
