@@ -9,7 +9,7 @@ from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _SHOWN: Final = 200  # characters of a value
 
@@ -44,6 +44,14 @@ def one_of(name: object, known: Iterable[str], kind: str, meant: str | None = No
     article = "an" if kind[0] in "aeiou" else "a"
     hint = did_you_mean(name if meant is None else meant, names)
     refuse(f"expected {article} {kind}, one of {', '.join(names)}; got {shown(name)}{hint}")
+
+
+def require_names(given: Iterable[str], known: Collection[str], words: str) -> None:
+    """Raise PetStoreMockError for the first of the ``given`` names that is not ``known``, with the nearest name."""
+    for name in given:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            refuse(f"expected {words}: {names}; got {name}{did_you_mean(name, known)}")
 
 
 def shown(value: object) -> str:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, ca
 
 from petstore_mock.common.dates import moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.common.refusing import one_of, refuse, require, require_names, shown
 from petstore_mock.common.suggesting import did_you_mean, nearest
 from petstore_mock.common.values import by_name, is_integer, is_number, shown_url, variable_of, without_none
 from petstore_mock.http.credentials import KEY_TEXT
@@ -555,9 +555,7 @@ def misspelt_variables() -> Iterator[str]:
 def checked(given: Mapping[str, object], place: Place) -> dict[str, Any]:
     """Return the options of a place with values or defaults. The error for an unknown name suggests a known one."""
     known = options_at(place)
-    for name in given:
-        if name not in known:
-            refuse(f"expected an option of the {place}: {', '.join(known)}; got {name}{did_you_mean(name, known)}")
+    require_names(given, known, f"an option of the {place}")
     return {name: option.check(name, given.get(name, option.default)) for name, option in known.items()}
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import one_of, refuse, shown
-from petstore_mock.common.suggesting import did_you_mean, nearest, refuse_arguments
+from petstore_mock.common.refusing import one_of, refuse, require_names, shown
+from petstore_mock.common.suggesting import nearest, refuse_arguments
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Headers, Kind
 from petstore_mock.http.handler import Delivery
@@ -306,10 +306,7 @@ def coerce(fault: object) -> Fault:
     kind = one_of(members.pop("kind"), KINDS, "kind of fault")
     known = schema_of(kind)["properties"]
     del known["kind"]
-    for name in members:
-        if name not in known:
-            names = ", ".join(known) or "none"
-            refuse(f"expected the members of a fault of kind {kind}: {names}; got {name}{did_you_mean(name, known)}")
+    require_names(members, known, f"the members of a fault of kind {kind}")
     return _make(kind, _with_body(members))
 
 
