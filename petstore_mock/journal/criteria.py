@@ -207,7 +207,17 @@ def _operations(operation: str | None) -> list[Operation]:
 
 def _may_be_null(operation: str | None, name: str) -> bool:
     """Whether null is a value of the argument: then None stands for null, else for an argument that was not sent."""
-    return any(allows_null(arguments(row).get(name, {})) for row in _operations(operation))
+    return any(allows_null(rules) for rules, _ in _forms(operation, name))
+
+
+def _forms(operation: str | None, name: str) -> list[tuple[Schema, str]]:
+    """Return the schema and the place of an argument in each operation that has it."""
+    forms: list[tuple[Schema, str]] = []
+    for row in _operations(operation):
+        rules = arguments(row).get(name)
+        if rules is not None:
+            forms.append((rules, _places(row)[name]))
+    return forms
 
 
 def _require_argument(operation: str | None, name: str, value: object) -> None:
@@ -215,12 +225,11 @@ def _require_argument(operation: str | None, name: str, value: object) -> None:
     require_comparable(name, value)
     if is_matcher(value):
         return
-    rows = [row for row in _operations(operation) if name in arguments(row)]
-    known = [(arguments(row)[name], _places(row)[name]) for row in rows]
-    for rules, place in known:
+    forms = _forms(operation, name)
+    for rules, place in forms:
         if _may_equal(value, rules, place):
             return
-    rules, place = known[0]
+    rules, place = forms[0]
     words, hint = f"a value of type {rules.get('type')}", ""
     if "enum" in rules and isinstance(value, str):
         names = [*map(str, rules["enum"])]

@@ -365,10 +365,10 @@ class Exchange:
 
 
 def _without_large_value(violation: Violation) -> Violation:
-    is_small_text = isinstance(violation.value, str) and len(violation.value) <= _KEPT_VALUES
-    if is_small_text or not isinstance(violation.value, (str, list, dict)):
-        return violation
-    return replace(violation, value=Described(violation.received))
+    is_large_text = isinstance(violation.value, str) and len(violation.value) > _KEPT_VALUES
+    if is_large_text or isinstance(violation.value, (list, dict)):
+        return replace(violation, value=Described(violation.received))
+    return violation
 
 
 def _cut_words(kept: int, cut: int) -> str:
