@@ -27,7 +27,7 @@ from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, 
 from petstore_mock.interface.gaps import OMITTED, ListPage
 from petstore_mock.interface.policies import choice_of
 from petstore_mock.interface.strict_json import encode_json
-from petstore_mock.interface.table import BASE_PATH, OPERATIONS
+from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,10 +209,10 @@ def list_pets(call: Call) -> Response:
     fields: ResponseFields = ()
     if policies.paging_headers is not None:
         request = call.exchange.request
-        path = request.target.partition("?")[0].removeprefix(BASE_PATH)
+        path = request.base_path + request.target.partition("?")[0]
         in_query = [chosen for chosen in route.filters if chosen.parameter.where == "query"]
         given = {chosen.parameter.name: chosen.value for chosen in in_query}
-        page_facts = ListPage(request.base_path, path, limit, call.operation, given, most, len(ids))
+        page_facts = ListPage(path, limit, call.operation, given, most, len(ids))
         fields = policies.paging_headers(page_facts)
     return success(call, store.page(page), fields)
 

@@ -177,8 +177,7 @@ class Store:
         return sorted(chain.from_iterable(fitting))
 
     def page(self, ids: Iterable[int]) -> bytes:
-        animals = self._animals
-        return b"[%b]" % b",".join([animals[pet_id] for pet_id in ids])
+        return b"[%b]" % b",".join(map(self._animals.__getitem__, ids))
 
     # Visibility
 

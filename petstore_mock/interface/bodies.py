@@ -52,16 +52,7 @@ def plain(body: str) -> dict[str, str]:
 def wrong_bodies(body: str) -> Iterator[WrongBody]:
     """Yield a body for each rule of the schema ``body`` that a body can break."""
     fields = plain(body)
-    required = [*fields]
-    for name in required:
-        others = {**fields}
-        del others[name]
-        yield WrongBody(f"{short(name)}-required", f"{name} is required: a body without it", as_text(others), name)
-    if len(required) > 1:
-        words = f"{' and '.join(required)} are required: an empty object, or one with names in another case"
-        number = "both" if len(required) == 2 else "all"
-        in_capitals = as_text({name.upper(): text for name, text in fields.items()})
-        yield WrongBody(f"{number}-required", words, "{}", required[0], others=(in_capitals,))
+    yield from _incomplete(fields)
     # With its label, a body shows whether the service kept it although it refused it.
     labelled = {name: plain_text(name) for name in properties(body) if MEMBERS[name].is_label} | fields
     for name in properties(body):
@@ -76,6 +67,19 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     # Some services never respond to what is no JSON. They may respond to an empty body.
     yield WrongBody("body-required", "The request body is required: an empty body", "")
     yield WrongBody("body-end", "The request body is JSON: a body with text behind it", f"{as_text(fields)}x")
+
+
+def _incomplete(fields: Mapping[str, str]) -> Iterator[WrongBody]:
+    """Yield bodies without required members."""
+    for name in fields:
+        others = {**fields}
+        del others[name]
+        yield WrongBody(f"{short(name)}-required", f"{name} is required: a body without it", as_text(others), name)
+    if len(fields) > 1:
+        words = f"{' and '.join(fields)} are required: an empty object, or one with names in another case"
+        number = "both" if len(fields) == 2 else "all"
+        in_capitals = as_text({name.upper(): text for name, text in fields.items()})
+        yield WrongBody(f"{number}-required", words, "{}", next(iter(fields)), others=(in_capitals,))
 
 
 _LABEL_LENGTH: Final = 20  # characters that stand for the placeholder of a label

@@ -492,8 +492,7 @@ def _with_shuffled_members(body: bytes) -> bytes:
 class ListPage(NamedTuple):
     """The facts about a list that paging header fields use."""
 
-    base_path: str  # the path before ``/v1`` in the client's base address; usually empty
-    path: str  # the path of the request, from ``/v1`` on
+    path: str  # the path of the request in the client's address
     limit: int  # the limit of the request, or the default limit
     operation: Operation
     given: Mapping[str, object]  # the parameters of the query that select animals, with their values
@@ -504,7 +503,7 @@ class ListPage(NamedTuple):
 def _link(page: ListPage, limit: int, relation: str) -> str:
     parameter = page.operation.limit
     query = {} if parameter is None else {parameter.name: limit}
-    target = f"{page.base_path}{BASE_PATH}{page.path}?{urlencode({**query, **page.given}, quote_via=quote)}"
+    target = f"{page.path}?{urlencode({**query, **page.given}, quote_via=quote)}"
     return f'<{target}>; rel="{relation}"'
 
 

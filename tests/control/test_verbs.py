@@ -53,6 +53,13 @@ def test_gaps_override_a_preset(door: Door) -> None:
     assert (chosen["list_order"], chosen["json_style"]) == ("id_descending", "compact")
 
 
+def test_links_in_a_response_lead_to_the_address_of_its_world(door: Door) -> None:
+    door("PUT", "world", {"behaviour": {"paging_headers": "link", "location_header": "present"}}, world="a")
+    assert door.use(world="a").header("Link") == '</w/a/v1/pets?limit=20>; rel="first"'
+    made = door.use("POST", body={"name": "Rex", "categoryId": 1}, world="a")
+    assert made.header("Location") == "/w/a/v1/pets/1"
+
+
 @pytest.mark.parametrize("name", ["..", "default", "a%20b", "x" * 101])
 def test_an_invalid_name_of_a_world_is_refused(door: Door, name: str) -> None:
     assert door("PUT", f"/w/{name}/__petstore/world").status == 422

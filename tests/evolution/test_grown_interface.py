@@ -183,7 +183,7 @@ def grow(folder: Path) -> None:
     pipeline = folder / "petstore_mock" / "core" / "pipeline.py"
     insert(pipeline, "EXECUTORS: Final", additions.EXECUTORS)
     insert(pipeline, '    "getPet": get_pet,', additions.EXECUTOR_ROWS)
-    replace(pipeline, "import BASE_PATH, ", "import BASE_PATH, FIELDS, ")
+    replace(pipeline, "table import OPERATIONS", "table import FIELDS, OPERATIONS")
     write_schemas(folder / "schemas")
     run_python(folder, "-m", "tools.static_types")
 
