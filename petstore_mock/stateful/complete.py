@@ -47,8 +47,10 @@ def pairs(
             first.setdefault((plan.on, plan.at, sent), plan)
     plans: list[PlannedFault] = []
     for plan in first.values():
-        seconds = [fault for fault in _quick(options) if plan.on in operations_of(fault) and len(fault.parts) == 1]
-        plans += [replace(plan, fault=kinds.sequence(plan.fault, fault), times=None) for fault in seconds]
+        for second in _quick(options):
+            is_met = plan.on in operations_of(second)
+            if is_met and len(second.parts) == 1:
+                plans.append(replace(plan, fault=kinds.sequence(plan.fault, second), times=None))
     return plans
 
 

@@ -62,8 +62,9 @@ class Family(NamedTuple):
 
 
 def _certificates(blocks: Blocks, options: Options) -> Scenarios:
-    for flaw in _FLAWS if options.tls else ():
-        yield Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
+    if options.tls:
+        for flaw in _FLAWS:
+            yield Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
 
 
 def _arguments(blocks: Blocks, options: Options) -> Scenarios:
@@ -112,7 +113,9 @@ def quick_subjects(options: Options) -> Mapping[str, Iterable[Fault]]:
 def slow_faults(options: Options) -> Iterable[Fault]:
     if options.chosen_faults is not None:
         return filterfalse(is_quick, options.chosen_faults)
-    return SLOW_FAULTS if options.longest_wait is None else (*SLOW_FAULTS, *_LONG)
+    if options.longest_wait is None:
+        return SLOW_FAULTS
+    return (*SLOW_FAULTS, *_LONG)
 
 
 def quick_faults(blocks: Blocks, options: Options) -> Scenarios:
@@ -139,7 +142,9 @@ def _outages(blocks: Blocks, options: Options) -> Scenarios:
 
 
 def _lost(blocks: Blocks, options: Options) -> list[Step]:
-    return _flat(blocks.meetings([kinds.reset()])) if options.chosen_faults is None else []
+    if options.chosen_faults is not None:
+        return []
+    return _flat(blocks.meetings([kinds.reset()]))
 
 
 def _waits(blocks: Blocks, options: Options) -> Scenarios:
@@ -197,7 +202,9 @@ def _at_once(blocks: Blocks, options: Options) -> Scenarios:
 
     There are two steps for each line at which the first call stops: the second call does not stop, or stops later.
     """
-    for first, second in blocks.pairs() if options.concurrent else ():
+    if not options.concurrent:
+        return
+    for first, second in blocks.pairs():
         steps: list[Step] = [TWO_PETS, *blocks.plain]
         for hold in range(1, PLACES):
             steps += [Together(first, second, hold), Together(first, second, hold, hold + 3)]

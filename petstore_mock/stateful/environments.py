@@ -82,9 +82,9 @@ def environment(name: str) -> Generator[None]:
             path.chmod(0o600)
             stack.enter_context(patch.dict(os.environ, NETRC=str(path)))
         elif name == "locale":
-            found = _other_locale() or refuse(
-                "expected an installed locale other than English; got none: install one, such as de_DE.UTF-8"
-            )
+            found = _other_locale()
+            if not found:
+                refuse("expected an installed locale other than English; got none: install one, such as de_DE.UTF-8")
             stack.callback(locale.setlocale, locale.LC_ALL, locale.setlocale(locale.LC_ALL))
             locale.setlocale(locale.LC_ALL, found)
         elif name == "time_zone" and hasattr(time, "tzset"):

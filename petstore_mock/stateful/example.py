@@ -16,6 +16,7 @@ from petstore_mock.checks.check import Source
 from petstore_mock.checks.scenario import ACTS, IN_A_PAUSE, Interrupt, Pick, PlannedFault, Together
 from petstore_mock.checks.watched import Found, LeftError, unmade
 from petstore_mock.common.refusing import one_of
+from petstore_mock.common.values import without, without_none
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.stateful.environments import environment
@@ -41,7 +42,7 @@ _OF_CLIENTS: Final = frozenset({"spoil", "leave", "reuse"})  # acts on the clien
 _DEFAULTS: Final[dict[str, Any]] = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
 
 
-class World:
+class PlayedWorld:
     """A mock, and the names of the mock and its client in the pasted test."""
 
     def __init__(self, client: str, name: str, petstore: PetStoreMock) -> None:
@@ -66,7 +67,9 @@ class World:
         ids, unknown = self.ids(), 1
         if value.which == "vanished":
             ids, unknown = self._vanished, 404
-        return ids[-1 - value.index % len(ids)] if ids else unknown
+        if not ids:
+            return unknown
+        return ids[-1 - value.index % len(ids)]
 
     def call(self, step: Call) -> Call:
         """Return the call of a step with ids instead of picks."""
@@ -93,7 +96,7 @@ class Example:
         self.taken = 0
         self.found: Found | None = None
         self.is_left = False  # whether a call paused for longer than the machine waits
-        self.worlds: dict[str, World] = {}
+        self.worlds: dict[str, PlayedWorld] = {}
         self._objects: dict[str, Any] = {}  # the objects of the lines
         self._clients: list[WatchedClient] = []
         self._stack = ExitStack()
@@ -105,8 +108,9 @@ class Example:
     @property
     def waited(self) -> bool:
         """Whether the machine had to give up on a call."""
-        outcome = None if self.found is None else self.found.outcome
-        return outcome is not None and outcome.ended is not None
+        if self.found is None or self.found.outcome is None:
+            return False
+        return self.found.outcome.ended is not None
 
     def play(self) -> Self:
         """Play the steps and keep the first failed check; raise errors of the mock and of ``make_client``."""
@@ -164,7 +168,7 @@ class Example:
         key = run.new_key() if scenario.odd_key else None
         petstore = self._stack.enter_context(mock.fresh(behaviour=scenario.behaviour, api_key=key))
         others = [self._objects[ELSEWHERE], *(world.petstore for world in self.worlds.values())]
-        self._world = self.worlds[name] = World(client, name, petstore)
+        self._world = self.worlds[name] = PlayedWorld(client, name, petstore)
         watched = self._watched(petstore, others)
         watched.limits = run.limits
         for former in self._clients:
@@ -260,8 +264,7 @@ class Example:
         pair = world.call(step.first), world.call(step.second)
         is_known = {step.first.operation, step.second.operation} <= self.run.operations.keys()
         if is_known and pair[0] != pair[1]:
-            then = {} if step.then is None else {"then": step.then}
-            self._do(world.client, "at_once", *pair, hold=step.hold, **then)
+            self._do(world.client, "at_once", *pair, hold=step.hold, **without_none({"then": step.then}))
 
     def _interrupt(self, step: Interrupt) -> None:
         world = self._world
@@ -271,8 +274,9 @@ class Example:
             self._do(world.client, "interrupt", world.call(step.call), at=step.at)
 
     def _switch(self) -> None:
-        if "other" in self.worlds:
-            self._world = self.worlds["petstore" if self._world.name == "other" else "other"]
+        others = without(self.worlds.values(), self._world)
+        if others:
+            [self._world] = others
         else:
             self._begin("other_client", "other")
 
@@ -288,7 +292,9 @@ class Example:
         except BaseException as error:  # your step may raise anything
             if error is not client.raised:  # else a call raised the error, and the checks allowed it
                 outcome = Outcome(error=error)
-                says = f"failed: {error}" if isinstance(error, AssertionError) else str(outcome)
+                says = str(outcome)
+                if isinstance(error, AssertionError):
+                    says = f"failed: {error}"
                 raise Found(Finding("steps", name, name, says, Source("", "a step of your test")), outcome) from None
         finally:
             client.quiet = True
@@ -298,12 +304,13 @@ class Example:
         self._plan = step
         row = OPERATIONS.get(step.on or "")
         if row is not None:
-            ids = {one.name: world.chosen(Pick()) for one in row.parameters_in("path")}
+            ids = {parameter.name: world.chosen(Pick()) for parameter in row.parameters_in("path")}
             fault = placed(fault, {"{own}": row.path.format(**ids)})
-        told = {name: getattr(step, name) for name in _DEFAULTS if getattr(step, name) != _DEFAULTS[name]}
+        given = {name: getattr(step, name) for name in _DEFAULTS}
+        changed = {name: value for name, value in given.items() if value != _DEFAULTS[name]}
         if step.times is None and len(fault.parts) == 1:
             self._outage, self._is_outage_over = step, False
-        self._do(world.name, "inject", fault, **told)
+        self._do(world.name, "inject", fault, **changed)
 
     def _act(self, kind: str, given: dict[str, Any]) -> None:
         world, ids = self._world, self._world.ids()
@@ -327,19 +334,21 @@ class Example:
             return "".join(self._lost_stack().format()).rstrip()
         if outcome.error is None or outcome.kind is not None:
             return ""
-        told = traceback.TracebackException.from_exception(outcome.error)
-        told.stack = _own(told.stack)
-        lines = told.format(chain=False) if told.stack else told.format_exception_only()
+        trace = traceback.TracebackException.from_exception(outcome.error)
+        trace.stack = _own_lines(trace.stack)
+        lines = trace.format_exception_only()
+        if trace.stack:
+            lines = trace.format(chain=False)
         return "".join(lines).rstrip()
 
     def _lost_stack(self) -> traceback.StackSummary:
         """Return the client's lines in which a call waits."""
         for client in self._clients:
             if client.player.is_lost:
-                return _own(traceback.StackSummary.from_list(client.player.lost_at))
+                return _own_lines(traceback.StackSummary.from_list(client.player.lost_at))
         return traceback.StackSummary()
 
 
-def _own(stack: traceback.StackSummary) -> traceback.StackSummary:
+def _own_lines(stack: traceback.StackSummary) -> traceback.StackSummary:
     own = [line for line in stack if not line.filename.startswith((*_LEFT_OUT, "<"))]
     return traceback.StackSummary.from_list(own[-_FRAMES:])

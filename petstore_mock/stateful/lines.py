@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 # The objects of a test, by their names.
 Objects: TypeAlias = "Mapping[str, Any]"
-# In the header values of a fault, these stand for the address of the mock itself, and of another service.
-OWN_ADDRESS: Final = "{petstore}"
-OTHER_ADDRESS: Final = "{elsewhere}"
 ELSEWHERE: Final = "elsewhere"
 
 
@@ -44,8 +41,7 @@ class Line:
             return objects[value]
         if not isinstance(value, Fault):
             return value
-        addresses = self._addresses()
-        return placed(value, {place: objects[addresses[place]].url for place in _places(value)})
+        return placed(value, {place: objects[name].url for place, name in self._addresses(value).items()})
 
     def __str__(self) -> str:
         """Return the line as Python source."""
@@ -64,11 +60,14 @@ class Line:
             elif isinstance(value, Call):
                 names.add("checks")
             elif isinstance(value, Fault):
-                names |= {"faults", *(self._addresses()[place] for place in _places(value))}
+                names |= {"faults", *self._addresses(value).values()}
         return names
 
-    def _addresses(self) -> dict[str, str]:
-        return {OWN_ADDRESS: self.owner, OTHER_ADDRESS: ELSEWHERE}
+    def _addresses(self, fault: Fault) -> dict[str, str]:
+        """Return the mocks whose addresses a fault needs, by the texts that stand for these in its header values."""
+        values = "".join(value for _, value in fault.fields)
+        names = {"{petstore}": self.owner, "{elsewhere}": ELSEWHERE}
+        return {place: name for place, name in names.items() if place in values}
 
     def _written(self, value: object) -> str:
         if isinstance(value, Name):
@@ -78,7 +77,7 @@ class Line:
         if not isinstance(value, Fault):
             return literal(value)
         text = repr(value)
-        for place, name in self._addresses().items():
+        for place, name in self._addresses(value).items():
             text = text.replace(f"'{place}", f"{name}.url + '")
         return text
 
@@ -104,8 +103,3 @@ def _filled(value: str | list[str], texts: Mapping[str, str]) -> str | list[str]
     for place, text in texts.items():
         value = str(value).replace(place, text)
     return value
-
-
-def _places(fault: Fault) -> list[str]:
-    values = "\n".join(value for _, value in fault.fields)
-    return [place for place in (OWN_ADDRESS, OTHER_ADDRESS) if place in values]

@@ -29,8 +29,9 @@ class Coverage:
             return f"complete ({len(self.plans)})"
         named = ", ".join(f"{plan.fault} on {plan.on} {plan.at}" for plan in self.left[:_NAMED])
         others = len(self.left) - _NAMED
-        rest = f" and {others} more" if others > 0 else ""
-        return f"{len(self.left)} of {len(self.plans)} left: {named}{rest}"
+        if others > 0:
+            named += f" and {others} more"
+        return f"{len(self.left)} of {len(self.plans)} left: {named}"
 
 
 @dataclass
@@ -69,17 +70,21 @@ class Outage:
     def growth(self) -> float | None:
         """How many times longer each pause is than the one before it, on average."""
         ratios = [latter / former for former, latter in pairwise(self.pauses) if former > 0]
-        return round(fmean(ratios), 1) if ratios else None
+        if not ratios:
+            return None
+        return round(fmean(ratios), 1)
 
     def __str__(self) -> str:
         words = f"{self.operation} {self.attempts} requests after {self.failure}"
-        pauses = ", ".join(f"{pause:g}" for pause in self.pauses)
-        grows = "" if self.growth is None else f", {self.growth:g} times longer each"
-        recovery = ", no recovery" if self.recovers is False else ""
-        return f"{words} (pauses {pauses} s{grows}{recovery})"
+        pauses = ", ".join(f"{pause:g}" for pause in self.pauses) + " s"
+        if self.growth is not None:
+            pauses += f", {self.growth:g} times longer each"
+        if self.recovers is False:
+            pauses += ", no recovery"
+        return f"{words} (pauses {pauses})"
 
 
-def told(outages: Iterable[Outage]) -> str:
+def retries_in_words(outages: Iterable[Outage]) -> str:
     """Return the retries and failed recoveries in one line."""
     shown = [str(outage) for outage in outages if outage.pauses or outage.recovers is False]
     return "; ".join(shown) or "none"

@@ -17,8 +17,9 @@ class Progress:
     """Writes the line to standard error, if that is a terminal and the run is not in CI."""
 
     def __init__(self) -> None:
-        stream = sys.__stderr__
-        self._stream = stream if stream is not None and stream.isatty() and not os.environ.get("CI") else None
+        self._stream = None if os.environ.get("CI") else sys.__stderr__
+        if self._stream is not None and not self._stream.isatty():
+            self._stream = None
         self._began = self._written = monotonic()
         self._has_line = False
 

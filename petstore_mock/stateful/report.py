@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.checks import classify_exception, every_call_asks, outcome_fits_response, read_pet
 from petstore_mock.common.masking import mask_text
+from petstore_mock.common.values import without_none
 from petstore_mock.errors import ReportedError
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.journal.text import journal_text
@@ -76,15 +77,19 @@ class ClientBugError(ReportedError):
         self.bug, self.bugs = bug, tuple(bugs) or (self,)
         self.sentence, self.rule, self.test, self.wire = bug.sentence, bug.finding.rule, bug.test, bug.wire
         self.raised, self.scenario, self.waited = bug.raised, bug.scenario, bug.waited
-        super().__init__(str(bug) if len(self.bugs) == 1 else _listed(self.bugs))
-        if len(self.bugs) == 1:
+        if len(self.bugs) > 1:
+            super().__init__(_listed(self.bugs))
+        else:
+            super().__init__(str(bug))
             self.add_note(_RULE.format(rule=self.rule))
 
     @staticmethod
     def of(bugs: Sequence[Bug]) -> ClientBugError:
         """Return one error for some bugs, the shortest test first."""
         errors = [ClientBugError(bug) for bug in sorted(bugs, key=attrgetter("size"))]
-        return errors[0] if len(errors) == 1 else ClientBugError(errors[0].bug, errors)
+        if len(errors) == 1:
+            return errors[0]
+        return ClientBugError(errors[0].bug, errors)
 
 
 def _listed(errors: Sequence[ClientBugError]) -> str:
@@ -162,7 +167,9 @@ def _wire(example: Example) -> str:
     texts: list[str] = []
     for name, world in example.worlds.items():
         text = journal_text([*world.petstore.journal][-_REQUESTS:])
-        texts.append(f"{name}:\n{text}" if len(example.worlds) > 1 else text)
+        if len(example.worlds) > 1:
+            text = f"{name}:\n{text}"
+        texts.append(text)
     return "\n\n".join(texts)
 
 
@@ -238,7 +245,7 @@ def _body(example: Example) -> list[str]:
 
 
 def _keywords(**given: object) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+    return ", ".join(f"{name}={value!r}" for name, value in without_none(given).items())
 
 
 def _given(example: Example, *, is_led: bool) -> list[str]:
@@ -271,7 +278,7 @@ def _with(managers: Sequence[str]) -> list[str]:
     line = f"with {', '.join(managers)}:"
     if len(line) <= _WIDTH:
         return [line]
-    return ["with (", *(f"{_INDENT}{one}," for one in managers), "):"]
+    return ["with (", *(f"{_INDENT}{manager}," for manager in managers), "):"]
 
 
 def _imports(example: Example, names: set[str], *, has_seed: bool) -> tuple[str, bool]:
@@ -288,9 +295,14 @@ def _imports(example: Example, names: set[str], *, has_seed: bool) -> tuple[str,
     steps = example.run.steps
     objects |= {name: steps[name] for name in steps if name in names}
     objects |= {check.name: check.look for check in options.checks}
-    imports = {name: _import(name, value) for name, value in objects.items()}
-    told = [line or _NOT_IMPORTED.format(name=name) for name, line in imports.items()]
-    return "\n".join([*lines, "", *told]), None not in imports.values()
+    lines.append("")
+    importable = True
+    for name, value in objects.items():
+        line = _import(name, value)
+        if line is None:
+            line, importable = _NOT_IMPORTED.format(name=name), False
+        lines.append(line)
+    return "\n".join(lines), importable
 
 
 def _import(name: str, value: object) -> str | None:

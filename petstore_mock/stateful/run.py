@@ -22,7 +22,7 @@ from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
 from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, IPV6_HOST
 from petstore_mock.stateful.pristine import Pristine
-from petstore_mock.stateful.profile import Coverage, Outage, told
+from petstore_mock.stateful.profile import Coverage, Outage, retries_in_words
 from petstore_mock.stateful.progress import Progress
 
 if TYPE_CHECKING:
@@ -140,10 +140,14 @@ class Options:
             is_check = isinstance(check, Check)
             require(is_check, "checks= as a list of checks made by petstore_mock.checks.check", check=check)
         require(self.complete in {None, "faults"}, 'complete="faults"', complete=self.complete)
-        is_policy = self.retries is None or isinstance(self.retries, Policy)
-        require(is_policy, "retries= as a checks.Policy(attempts=3)", retries=self.retries)
-        self.promised = [] if self.retries is None else [self.retries.check]
-        self.gaps = _names(GAPS if self.vary is None else self.vary, GAPS, "gap", "vary")
+        self.promised: list[Check] = []
+        if self.retries is not None:
+            is_policy = isinstance(self.retries, Policy)
+            require(is_policy, "retries= as a checks.Policy(attempts=3)", retries=self.retries)
+            self.promised.append(self.retries.check)
+        self.gaps = [*GAPS]
+        if self.vary is not None:
+            self.gaps = _names(self.vary, GAPS, "gap", "vary")
         self.environment = _names(self.environment, ENVIRONMENTS, "environment", "environment")
         self.chosen_faults = None if self.faults is None else list(map(coerce, self.faults))
         self.strategies: Mapping[str, SearchStrategy[Any]] = self.arguments or {}
@@ -176,9 +180,10 @@ class Options:
                 continue
             holds = is_number(seconds) and seconds > 0
             require(holds, f"{name}= as seconds, more than 0", **{name: seconds})
-        most = 1 if self.max_examples is None else self.max_examples
-        is_count = is_integer(most) and most > 0
-        require(is_count, "max_examples= as a whole number of at least 1", max_examples=most)
+        most = self.max_examples
+        if most is not None:
+            is_count = is_integer(most) and most > 0
+            require(is_count, "max_examples= as a whole number of at least 1", max_examples=most)
 
 
 def _names(given: Collection[str], known: Collection[str], kind: str, argument: str) -> list[str]:
@@ -253,13 +258,16 @@ class CheckReport:
     @property
     def gap_of_coverage(self) -> str:
         """What is missing for a complete pass, in words. Empty if nothing is missing."""
-        left = [f"{one.subject}: {one}" for one in self.coverage if one.left]
+        left = [f"{part.subject}: {part}" for part in self.coverage if part.left]
+        if not left:
+            return ""
         advice = "allow more seconds, or see why the client never met them"
-        return f"expected a complete pass; got {'; '.join(left)}: {advice}" if left else ""
+        return f"expected a complete pass; got {'; '.join(left)}: {advice}"
 
     def __str__(self) -> str:
-        waited = f", {self.waited:.1f} of them waiting" if self.waited else ""
-        text = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds{waited}"]
+        text = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds"]
+        if self.waited:
+            text[0] += f", {self.waited:.1f} of them waiting"
         text += [f"{title}: {line}" for title, line in self._lines().items() if line]
         return "\n".join(textwrap.fill(line, 120, subsequent_indent="  ") for line in text)
 
@@ -275,7 +283,7 @@ class CheckReport:
         if self.unclear:
             lines[_UNCLEAR] = f"{self.unclear:,} of {self.calls:,} calls"
         return lines | {
-            "retries": told(self.outages.values()),
+            "retries": retries_in_words(self.outages.values()),
             "left out, because the client has no method": ", ".join(self.left_out),
             "ignored": _counted(self.ignored),
             "calls that still paused when the machine went on": f"{self.paused or ''}",

@@ -118,7 +118,7 @@ class Search:
                 self._run.phase = phase
                 self._explore(scenario)
                 was_never_made = bool(self._bugs) and not self._run.operations
-                if was_never_made or self._is_over():
+                if was_never_made or self.is_over():
                     return self._bugs
             self._run.phase = "drawn scenarios"
             self._draw()
@@ -131,7 +131,7 @@ class Search:
             self._note_coverage()
             report.seconds = round(monotonic() - self._began, 3)
 
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
         options, now = self._options, monotonic()
         if options.max_seconds is not None and now - self._began >= options.max_seconds:
             return True
@@ -150,7 +150,9 @@ class Search:
             self._refuse_distrust(blocks)
         for family in directed.FAMILIES:
             scenarios = family.scenarios(blocks, options)
-            for scenario in self._failed_waits(scenarios) if family.takes_time else scenarios:
+            if family.takes_time:
+                scenarios = self._failed_waits(scenarios)
+            for scenario in scenarios:
                 yield family.name, scenario
         self._singles = complete.single_faults(blocks, options)
         if options.complete:
@@ -168,7 +170,7 @@ class Search:
     def _refuse_distrust(self, blocks: Blocks) -> None:
         """Refuse a client that does not trust the mock: that is a mistake of the test."""
         scenario = self._with_arguments(Scenario(steps=(blocks.plain[0],), odd_key=False))
-        found = self._example(scenario).play().found
+        found = self.example(scenario).play().found
         if found is None or found.outcome is None:
             return
         error = found.outcome.error
@@ -184,8 +186,8 @@ class Search:
             yield from waits
             return
         began = monotonic()
-        examples = [self._example(self._with_arguments(scenario), alone=False) for scenario in waits]
-        if self._is_over():
+        examples = [self.example(self._with_arguments(scenario), alone=False) for scenario in waits]
+        if self.is_over():
             return
         self._run.phase = "waits"
         players = [Player() for _ in examples]  # daemon threads, so that Ctrl-C waits for no scenario
@@ -212,15 +214,15 @@ class Search:
 
     # Playing
 
-    def _example(self, scenario: Scenario, *, alone: bool = True) -> Example:
+    def example(self, scenario: Scenario, *, alone: bool = True) -> Example:
         self._plays += 1
         return Example(self._run, scenario, alone=alone, chance=self._plays)
 
     def _explore(self, scenario: Scenario) -> None:
         """Play a scenario, again after each bug, and after a call that never ended without the steps before it."""
         left: Scenario | None = self._with_arguments(scenario)
-        while left is not None and not self._is_over():
-            example = self._example(left).play()
+        while left is not None and not self.is_over():
+            example = self.example(left).play()
             bug = explain(example)
             if bug is None and not example.is_left:
                 break
@@ -254,9 +256,8 @@ class Search:
 
     def _draw(self) -> None:
         """Draw scenarios, again after each bug."""
-        while not self._is_over():
-            drawn = _Drawing(self._run, self._is_over, self._example)
-            bug = drawn.bug()
+        while not self.is_over():
+            bug = _Drawing(self, self._run).bug()
             if bug is None or not self._report(bug):
                 return
 
@@ -264,14 +265,14 @@ class Search:
 class _Drawing:
     """One search of Hypothesis."""
 
-    def __init__(self, run: Run, is_over: Any, example: Any) -> None:  # noqa: ANN401  # methods of the search
-        self._run, self._options, self._is_search_over, self._example = run, run.options, is_over, example
+    def __init__(self, search: Search, run: Run) -> None:
+        self._search, self._run = search, run
         self._failing: dict[str, Bug] = {}
         self._deadline: float | None = None
 
     def bug(self) -> Bug | None:
         """Return the bug of the simplest drawn scenario that fails."""
-        options, make = self._options, self._options.make_client
+        options, make = self._run.options, self._run.options.make_client
         faults = options.chosen_faults
         if faults is not None:
             faults = list(filter(is_quick, faults))
@@ -301,7 +302,7 @@ class _Drawing:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
         scenario, name = drawn.value, repr(drawn.value)
         if self._deadline is None:
-            is_over = self._is_search_over()
+            is_over = self._search.is_over()
         else:
             # The report was begun anew at the first failure.
             is_over = monotonic() > self._deadline and self._run.report.examples >= _LEAST_PLAYS
@@ -320,9 +321,11 @@ class _Drawing:
     def _bug(self, scenario: Scenario) -> Bug | None:
         """Return the bug of a scenario, if it is the same as before. Two calls at once must fail several times."""
         bug: Bug | None = None
-        is_race = scenario.has_races and bool(self._failing)
-        for _ in range(_TIMES if is_race else 1):
-            bug = explain(self._example(scenario).play())
+        times = 1
+        if scenario.has_races and self._failing:
+            times = _TIMES
+        for _ in range(times):
+            bug = explain(self._search.example(scenario).play())
             if bug is None or bug.waited:
                 break
         for known in self._failing.values():
@@ -339,7 +342,7 @@ def _settings(options: Options) -> Settings:
         chosen,
         deadline=None,
         # An explanation would be about the machine's code, not the client's.
-        phases=[phase for phase in chosen.phases if phase is not Phase.explain],
+        phases={*chosen.phases} - {Phase.explain},
         max_examples=options.max_examples or usual,
     )
 
@@ -358,23 +361,23 @@ class _Confirmation:
             # No client was made, so no step can be left out.
             return first
         # Two calls at once may show a bug only now and then.
-        shows_alone = first.scenario.has_races or self._play(first.scenario) is not None
-        steady = self._steady(self._shrunk(first)) if shows_alone else None
-        if steady is not None:
-            return steady
+        if first.scenario.has_races or self._play(first.scenario) is not None:
+            steady = self._steady(self._shrunk(first))
+            if steady is not None:
+                return steady
         self._pristine.suspect()
         for scenario in self._longer(first.scenario):
             self._group = None
             longer = self._play(scenario)
-            if longer is None:
-                continue
-            self._group = longer.finding.group
-            steady = self._steady(self._shrunk(longer))
-            if steady is not None:
-                return steady
+            if longer is not None:
+                self._group = longer.finding.group
+                steady = self._steady(self._shrunk(longer))
+                if steady is not None:
+                    return steady
         # On a busy computer, a short timeout may end any call, and a client may use a connection that just closes.
-        must_show = first.was_lost or first.finding.rule in _SHOW_EACH_TIME
-        return None if must_show else first.with_words(NOT_ALWAYS)
+        if first.was_lost or first.finding.rule in _SHOW_EACH_TIME:
+            return None
+        return first.with_words(NOT_ALWAYS)
 
     def _longer(self, first: Scenario) -> Iterator[Scenario]:
         """Yield scenarios in which another client, or the same calls, come before: they bring about a state."""
@@ -401,7 +404,10 @@ class _Confirmation:
     def _play(self, scenario: Scenario) -> Bug | None:
         """Return the bug of a scenario if it is the same. Two calls at once must fail in each of several plays."""
         bug: Bug | None = None
-        for _ in range(_TIMES if scenario.has_races else 1):
+        times = 1
+        if scenario.has_races:
+            times = _TIMES
+        for _ in range(times):
             self._pristine.restore()
             bug = self._same(explain(Example(self._run, scenario, chance=self._bug.chance).play()))
             if bug is None or bug.waited:
@@ -409,9 +415,10 @@ class _Confirmation:
         return bug
 
     def _same(self, bug: Bug | None) -> Bug | None:
-        if bug is None or self._group is None:
+        """Return the bug unless it belongs to another group. Without a group, any bug counts."""
+        if bug is not None and self._group in {None, bug.finding.group}:
             return bug
-        return bug if bug.finding.group == self._group else None
+        return None
 
     def _anew(self, scenario: Scenario, chance: int | None, *, fixes_chance: bool = False) -> Bug | None:
         """Play a scenario in a new run, without the connections and the state of earlier plays."""
@@ -426,15 +433,18 @@ class _Confirmation:
         bug = self._with_plain_key(bug)
         scenario = bug.scenario
         if bug.waited:
-            again = self._anew(scenario, bug.chance)
-            return None if again is None else self._replayed(again)
+            return self._replayed(self._anew(scenario, bug.chance))
         if scenario.has_races:
             shown = self._shown(scenario, range(_AGAIN))
-            return bug if len(shown) == _AGAIN else bug.with_words(NOT_EACH_TIME)
+            if len(shown) == _AGAIN:
+                return bug
+            return bug.with_words(NOT_EACH_TIME)
         shown = self._shown(scenario, range(_FEW_AGAIN))
         if len(shown) == _FEW_AGAIN:
             return self._replayed(shown[0])
-        return None if bug.finding.rule in _SHOW_EACH_TIME else self._by_chance(bug, shown)
+        if bug.finding.rule in _SHOW_EACH_TIME:
+            return None
+        return self._by_chance(bug, shown)
 
     def _shown(self, scenario: Scenario, chances: Iterable[int]) -> list[Bug]:
         """Play a scenario in new runs, once with each chance, and return the bugs that it shows."""
@@ -458,9 +468,9 @@ class _Confirmation:
             return fixed.with_words(f"{words} {FIXED_CHANCE}")
         return first.with_words(words) if shown else None
 
-    def _replayed(self, bug: Bug) -> Bug | None:
+    def _replayed(self, bug: Bug | None) -> Bug | None:
         """Play the printed test in a new process, if it can import everything."""
-        if bug.importable and passes_alone(bug.test):
+        if bug is not None and bug.importable and passes_alone(bug.test):
             return bug.with_words(NOT_REPLAYED)
         return bug
 
