@@ -39,7 +39,6 @@ _LEFT_OUT: Final = (
 )
 _KNOWN_STANDSTILL: Final = 2.0  # seconds without a request, after the first call that stood still
 _OF_CLIENTS: Final = frozenset({"spoil", "leave", "reuse"})  # acts on the client of the present world
-_DEFAULTS: Final[dict[str, Any]] = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
 
 
 class PlayedWorld:
@@ -306,11 +305,12 @@ class Example:
         if row is not None:
             ids = {parameter.name: world.chosen(Pick()) for parameter in row.parameters_in("path")}
             fault = placed(fault, {"{own}": row.path.format(**ids)})
-        given = {name: getattr(step, name) for name in _DEFAULTS}
-        changed = {name: value for name, value in given.items() if value != _DEFAULTS[name]}
+        given = {"times": step.times, "on": step.on, "after": step.after or None}
+        if step.at != "before_commit":
+            given["at"] = step.at
         if step.times is None and len(fault.parts) == 1:
             self._outage, self._is_outage_over = step, False
-        self._do(world.name, "inject", fault, **changed)
+        self._do(world.name, "inject", fault, **without_none(given))
 
     def _act(self, kind: str, given: dict[str, Any]) -> None:
         world, ids = self._world, self._world.ids()
