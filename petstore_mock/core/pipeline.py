@@ -210,8 +210,7 @@ def list_pets(call: Call) -> Response:
     if policies.paging_headers is not None:
         request = call.exchange.request
         path = request.base_path + request.target.partition("?")[0]
-        in_query = [chosen for chosen in route.filters if chosen.parameter.where == "query"]
-        given = {chosen.parameter.name: chosen.value for chosen in in_query}
+        given = {chosen.parameter.name: chosen.value for chosen in route.filters if chosen.parameter.where == "query"}
         page_facts = ListPage(path, limit, call.operation, given, most, len(ids))
         fields = policies.paging_headers(page_facts)
     return success(call, store.page(page), fields)

@@ -336,11 +336,11 @@ def kind_of(rules: Schema) -> Kind:
     if "enum" in rules:
         return KINDS["enum"]
     form = type_of(rules), rules.get("format", "")
-    described = [kind for kind in KINDS.values() if (kind.type, kind.format) == form]
-    if not described:
-        known = ", ".join(f"{kind.type} {kind.format}".strip() for kind in KINDS.values())
-        refuse(f"expected a type and a format that a row of interface/kinds.py knows ({known}); got {dict(rules)}")
-    return described[0]
+    for kind in KINDS.values():
+        if (kind.type, kind.format) == form:
+            return kind
+    known = ", ".join(f"{kind.type} {kind.format}".strip() for kind in KINDS.values())
+    return refuse(f"expected a type and a format that a row of interface/kinds.py knows ({known}); got {dict(rules)}")
 
 
 def _unknown(rules: Schema) -> list[str]:
