@@ -31,6 +31,7 @@ from petstore_mock.adapter.protocol import (
     result_of,
     shown_line,
 )
+from petstore_mock.checks.adapting import StoppedError
 from petstore_mock.common.masking import cut, mask_text
 from petstore_mock.common.real import Lock, Thread, monotonic, sleep
 from petstore_mock.common.refusing import refuse
@@ -72,6 +73,10 @@ class EndedError(Exception):
         self.how = how
 
 
+class HeldError(Exception):
+    """The process replies to no other request while it makes a call."""
+
+
 class UnendedError(EndedError):
     """The process of a client goes on although its standard input has ended."""
 
@@ -102,6 +107,7 @@ class AdapterProcess:
         self._writing = Lock()
         self._greeted: Future[Hello] = Future()
         self._waiting: dict[int, Future[Any]] = {}
+        self._calls: set[int] = set()  # the numbers of the calls that wait
         self._is_ending = False
         self._is_held = False  # whether another process holds the output after the end of this one
         self._popen = _started(command)
@@ -132,11 +138,17 @@ class AdapterProcess:
             self._sent += 1
             number = self._sent
             future = self._waiting[number] = Future()
+            if request["do"] == "call":
+                self._calls.add(number)
         self._write({"id": number, **request})
         return future
 
     def ask_soon(self, request: Message) -> Json:
-        """Send a request for which the service is not needed, and return its result."""
+        """Send a request for which the service is not needed, and return its result.
+
+        Raises:
+            HeldError: no reply came, but a call was running, which may hold the process.
+        """
         return self._result(self.ask(request), self.patience * _SOON, str(request["do"]))
 
     def cancel(self, client: str, call: Future[object]) -> None:
@@ -145,7 +157,9 @@ class AdapterProcess:
             waiting = [*self._waiting.items()]
         for number, future in waiting:
             if future is call:
-                self.ask_soon({"do": "cancel", "client": client, "call": number})
+                # The call itself may hold the process.
+                with contextlib.suppress(HeldError):
+                    self.ask_soon({"do": "cancel", "client": client, "call": number})
 
     def _result(self, future: Future[T], seconds: float, what: str) -> T:
         try:
@@ -153,6 +167,8 @@ class AdapterProcess:
         except NoReplyError:
             if future.done():
                 raise
+        if self._calls:
+            raise HeldError
         half = b"".join(self._half)
         got = f"half a line, {shown_line(half, self.keys)!r}: end it with a line feed" if half else "none"
         raise self._break(f"expected a reply to {what} within {seconds:g} s; got {got}, and flush standard output")
@@ -278,6 +294,7 @@ class AdapterProcess:
 
     def _settled(self, number: int) -> Future[object]:
         with self._lock:
+            self._calls.discard(number)
             return self._waiting.pop(number)
 
     # The end
@@ -370,6 +387,17 @@ class AdapterProcess:
             sleep(_PAUSE)
         return False
 
+    def tasks(self) -> Iterator[str]:
+        """Yield the threads of the process, and of those that it has started, as folders below ``/proc``."""
+        return _tasks(str(self._popen.pid))
+
+    def stop(self) -> None:
+        """End the process at once, because a call in it does not end."""
+        with self._lock:
+            self.over = self.over or StoppedError("a call in the process does not end")
+            self.is_noticed = True
+        self.kill()
+
     def interrupt(self) -> None:
         """End the process and its group at once, without waiting for it, as a handler of a signal may."""
         if _HAS_GROUPS:
@@ -401,6 +429,14 @@ def _kill_all(pipes: set[str]) -> None:
             held = {str((entry / "fd" / number).readlink()) for number in ("1", "2")}
             if held & pipes:
                 os.kill(int(entry.name), signal.SIGKILL)
+
+
+def _tasks(process: str) -> Iterator[str]:
+    for thread in Path(f"/proc/{process}/task").glob("*"):
+        yield f"{process}/task/{thread.name}"
+        with contextlib.suppress(OSError):  # the thread may have ended
+            for child in (thread / "children").read_text(encoding="ascii").split():
+                yield from _tasks(child)
 
 
 def _is_group(number: int) -> bool:

@@ -14,10 +14,10 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self, cast
 
-from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
+from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError, HeldError
 from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError
 from petstore_mock.checks import Call, Outcome
-from petstore_mock.checks.adapting import ElsewhereClient
+from petstore_mock.checks.adapting import ElsewhereClient, StoppedError
 from petstore_mock.checks.watch import settled
 from petstore_mock.checks.watched import open_connections
 from petstore_mock.common.real import RLock, monotonic, sleep
@@ -177,13 +177,19 @@ class AdapterProgram:
 
     def make_client(self, petstore: PetStoreMock) -> _Client:
         """Return a client of a mock in a process of the adapter."""
-        make = _OverlappingClient if self.concurrent else _Client
         try:
-            return make(self, petstore)
+            return self._made_client(petstore)
         except EndedError as ended:
             # A closed client may have left work that ended the process.
             self._last_end = ended
-            return make(self, petstore)
+            return self._made_client(petstore)
+
+    def _made_client(self, petstore: PetStoreMock) -> _Client:
+        make = _OverlappingClient if self.concurrent else _Client
+        while True:
+            # A call of another client may compute, so that the process replies to nothing else. The next one is new.
+            with suppress(HeldError, StoppedError):
+                return make(self, petstore)
 
 
 def _variables() -> dict[str, str]:
@@ -210,6 +216,9 @@ class _Client(ElsewhereClient):
             self._process.ask_soon(request)
         except ClientError:
             program.leave(self._process)
+            raise
+        except HeldError:
+            self.abandon()
             raise
 
     def __getattr__(self, name: str) -> object:  # a method of the interface
@@ -256,6 +265,13 @@ class _Client(ElsewhereClient):
 
     def notice(self) -> None:
         sleep(_NOTICES)
+
+    def tasks(self) -> Iterable[str]:
+        return self._process.tasks()
+
+    def stop(self) -> None:
+        """End the process. The next client gets another one."""
+        self._process.stop()
 
     def abandon(self) -> None:
         """Leave a client that never ended a call. Its process gets no further client."""

@@ -56,6 +56,10 @@ class PetClient(Protocol):
         """Return the animal in the response to getPet."""
 
 
+class StoppedError(Exception):
+    """The machine has ended the process of a client, because one of the calls in it computes endlessly."""
+
+
 class ElsewhereClient:
     """A client in another process. The methods of this class itself do nothing, as for a client in this process.
 
@@ -71,6 +75,13 @@ class ElsewhereClient:
 
     def notice(self) -> None:
         """Wait until the process has noticed that the service closed its connections."""
+
+    def tasks(self) -> Iterable[str]:
+        """Return the threads that may make the calls, as folders below ``/proc``."""
+        return ()
+
+    def stop(self) -> None:
+        """End the process, because a call in it does not end. Its other calls raise StoppedError."""
 
     def abandon(self) -> None:
         """Leave the client, because a call of it never ended. It is not closed."""

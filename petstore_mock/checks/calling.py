@@ -20,8 +20,9 @@ from queue import SimpleQueue
 from traceback import extract_stack
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.checks.adapting import ElsewhereClient, StoppedError
 from petstore_mock.checks.check import RUNAWAY, Call, Observation, Outcome, attempt
-from petstore_mock.checks.pulse import BUSY, processor_time
+from petstore_mock.checks.pulse import Pulse, Times, times_of
 from petstore_mock.checks.reading import is_own
 from petstore_mock.checks.requests import REDIRECTS, asks_for, is_fine, seconds_told
 from petstore_mock.common.real import Thread, monotonic, sleep
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks.adapting import AdaptedClient
     from petstore_mock.checks.check import Ended, Exchanges, Thunk
-    from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Classify
     from petstore_mock.journal.exchange import Exchange
 
@@ -41,7 +41,8 @@ _TICK: Final = 0.02  # seconds between two looks
 _FIRST_TICK: Final = 0.0005
 _LONGEST_TICK: Final = 0.1  # seconds; a longer tick means that the computer and client slept
 _INTERRUPTS: Final = 50
-_INTERVAL: Final = 0.5  # seconds between two looks at the processor time of a call
+_INTERVAL: Final = 0.5  # seconds between two looks at the processor time of a call, at most
+_LEAST_LOOKS: Final = 3  # before a call that waits without a reason counts as ended
 _CALL_BACK: Final = frozenset({"weakref", "_weakrefset"})  # modules whose functions the interpreter calls
 
 _LOOK: Final = 0.001  # seconds between two looks at the other call
@@ -119,15 +120,17 @@ class Player:
         limits: Limits,
         *,
         handshake: bool,
-        pulse: Pulse,
+        client: AdaptedClient | None,
         look: Callable[[list[Thread]], None] | None,
     ) -> Outcome:
         """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread.
 
+        ``client`` is None if the work is no call, for example while the client is made.
         ``look`` is called again and again meanwhile, with the threads of the call, if there is one.
         """
         future, began = self.play(work), monotonic()
-        attendance = _Attendance(journal, limits, self._thread, pulse, handshake=handshake)
+        attendance = _Attendance(journal, limits, self._thread, client, handshake=handshake)
+        pulse = attendance.pulse
         tick = _FIRST_TICK
         while not _is_done(future, tick):
             tick = min(2 * tick, _TICK)
@@ -139,6 +142,7 @@ class Player:
                 continue
             self.is_lost, self.lost_at = True, _lines_of(attendance.threads)
             if ended in {"ran away", "computed"}:
+                attendance.elsewhere.stop()
                 _interrupt(self._thread, future.done)
                 for loop in pulse.threads:
                     # A loop that turns cancels the task of the call. An error would end the loop itself.
@@ -146,6 +150,9 @@ class Player:
             self.end()
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = future.result()
+        if isinstance(outcome.error, StoppedError):
+            # Each call of the process may be the one that computes. The machine plays them again, one at a time.
+            return Outcome(seconds=monotonic() - began, ended="computed")
         outcome.held = pulse.taken()
         return outcome
 
@@ -186,19 +193,24 @@ def _is_in_callback(frame: FrameType | None) -> bool:
 class _Attendance:
     """Watches the requests of a call that is under way."""
 
-    def __init__(self, journal: Exchanges, limits: Limits, player: Thread, pulse: Pulse, *, handshake: bool) -> None:
-        self._journal, self._limits, self._handshake = journal, limits, handshake
-        self._player, self._pulse = player, pulse
+    def __init__(
+        self, journal: Exchanges, limits: Limits, player: Thread, client: AdaptedClient | None, *, handshake: bool
+    ) -> None:
+        self._journal, self._limits, self._player, self._handshake = journal, limits, player, handshake
+        self.pulse, self.elsewhere = Pulse(), ElsewhereClient()
+        if client is not None:
+            self.pulse, self.elsewhere = client.pulse, client.elsewhere
         self._before = len(journal)
         self._looked = monotonic()
         self._requests = 0
         self._waited = 0.0
-        self._times: list[float] = []  # the processor times of the call, at intervals since the last request
+        self._interval = min(_INTERVAL, limits.longest_standstill / _LEAST_LOOKS)
+        self._times: list[Times] = []  # the processor times of the call, at intervals since the last request
 
     @property
     def threads(self) -> list[Thread]:
         """The threads of the call. The loop of an asynchronous client may begin during its first call."""
-        return [self._player, *self._pulse.threads]
+        return [self._player, *self.pulse.threads]
 
     def ended(self) -> Ended | None:
         """Return why the call counts as ended, or None."""
@@ -222,17 +234,20 @@ class _Attendance:
 
     def _look_at_times(self) -> None:
         # Only in long waits: a look takes a tenth of the time of a quick call.
-        if self._waited >= _INTERVAL * (len(self._times) + 1):
-            self._times.append(sum(processor_time(thread.native_id) for thread in self.threads))
+        if self._waited >= self._interval * (len(self._times) + 1):
+            here = [f"self/task/{thread.native_id}" for thread in self.threads]
+            self._times.append(times_of([*here, *self.elsewhere.tasks()]))
 
     def _given_up(self, last: Exchange | None) -> Ended | None:
         """Return why a call counts as ended that sends nothing more."""
-        used = [later - former for former, later in pairwise(self._times)]
+        used = [Times(later.ran - former.ran, later.waited - former.waited) for former, later in pairwise(self._times)]
         # A call that pauses uses the processor little.
-        if min(used, default=0.0) < BUSY * _INTERVAL:
+        has_computed = bool(used) and all(times.is_busy(self._interval) for times in used)
+        if not has_computed:
             return self._limits.ended(last, self._waited)
         # On a busy computer, work takes long. So its processor time counts.
-        return "computed" if sum(used) >= self._limits.longest_standstill else None
+        ran = sum(times.ran for times in used)
+        return "computed" if ran >= self._limits.longest_standstill else None
 
 
 def _is_done(future: Future[Any], seconds: float) -> bool:

@@ -7,16 +7,16 @@ processor. If the computer is busy, the thread that waits for the call seldom ru
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.common.real import monotonic, open_file, sleep
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from collections.abc import Iterable
 
     from petstore_mock.common.real import Thread
 
@@ -26,16 +26,29 @@ BUSY: Final = 0.2  # the part of a time in which a thread that computes uses the
 _LOOKS: Final = 9  # in a late beat, if the computer is not busy
 _STILL: Final = 1.0  # seconds without a beat, in a loop that a call holds
 _SETTLES: Final = 0.1  # seconds in which the loop may beat again after a call
-_USER, _SYSTEM = 11, 12  # the places of the times after the name of a thread, by proc(5)
+_SECOND: Final = 1e9  # nanoseconds
 
 
-def processor_time(thread: int | None) -> float:
-    """Return for how many seconds a running thread has used the processor; 0 on systems without ``/proc``."""
-    with suppress(OSError), open_file(f"/proc/self/task/{thread}/stat", encoding="utf-8", errors="replace") as stat:
-        _, _, after_name = stat.read().rpartition(")")
-        numbers = after_name.split()
-        return (int(numbers[_USER]) + int(numbers[_SYSTEM])) / os.sysconf("SC_CLK_TCK")
-    return 0.0
+class Times(NamedTuple):
+    """How long tasks have run since they began, and how long they have waited for a processor, in seconds."""
+
+    ran: float = 0.0
+    waited: float = 0.0
+
+    def is_busy(self, seconds: float) -> bool:
+        """Whether tasks with these times computed as much as they could, for some seconds."""
+        return self.ran >= BUSY * max(0.0, seconds - self.waited)
+
+
+def times_of(tasks: Iterable[str]) -> Times:
+    """Return the times of running processes or threads, whose folders are below ``/proc``; 0 on systems without it."""
+    ran = waited = 0
+    for task in tasks:
+        with suppress(OSError), open_file(f"/proc/{task}/schedstat", encoding="ascii") as file:
+            numbers = file.read().split()
+            ran += int(numbers[0])
+            waited += int(numbers[1])
+    return Times(ran / _SECOND, waited / _SECOND)
 
 
 class Pulse:

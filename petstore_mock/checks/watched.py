@@ -19,7 +19,6 @@ from petstore_mock.checks.calling import Limits, Player, at_once, halves
 from petstore_mock.checks.check import Call, Check, Finding, Kept, Observation, Outcome, Process, Source, attempt
 from petstore_mock.checks.holding import Growth, hidden_holders, holders
 from petstore_mock.checks.process import Shown
-from petstore_mock.checks.pulse import Pulse
 from petstore_mock.checks.reading import classify_exception, copied, read_pet
 from petstore_mock.checks.watch import Watch, settled
 from petstore_mock.common.guards import items_of
@@ -367,7 +366,7 @@ class WatchedClient:
     def _look(self) -> None:
         _looked_at.update((one, len(one.journal)) for one in (self.petstore, *self.others))
 
-    def _guarded(self, function: Thunk, limits: Limits, pulse: Pulse | None = None) -> Outcome:
+    def _guarded(self, function: Thunk, limits: Limits, client: AdaptedClient | None = None) -> Outcome:
         """Call code of the client in a thread, because it may never end, or end the thread."""
         handshake = any(planned.fault.row.meets_handshakes for planned in _planned(self.petstore))
         player = self.player
@@ -381,7 +380,7 @@ class WatchedClient:
             journal,
             limits,
             handshake=handshake,
-            pulse=pulse or Pulse(),
+            client=client,
             look=None if self._watch is None else self._watch.look,
         )
         if player is not self.player:
@@ -392,7 +391,7 @@ class WatchedClient:
         """Make a call of the client, and wait for what it still sends."""
         journal, connections = self.petstore.journal, open_connections(self.petstore)
         sent = len(journal)
-        outcome = self._guarded(function, self.limits, self.client.pulse)
+        outcome = self._guarded(function, self.limits, self.client)
         has_sent = outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY)
         fault = journal[-1].fault if has_sent else None
         if fault is not None and fault.row.needs_socket:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks.check import Group
     from petstore_mock.checks.scenario import PlannedFault
+    from petstore_mock.checks.watched import Found
     from petstore_mock.stateful.pristine import StateOfClient
     from petstore_mock.stateful.run import Options
 
@@ -199,13 +200,17 @@ class Search:
         self._run.report.waited = round(monotonic() - began, 3)
         for example in examples:
             if example.found is not None:
-                yield from self._while_unknown(example.scenario, example.found.finding.group)
+                yield from self._while_unknown(example.scenario, example.found)
 
-    def _while_unknown(self, scenario: Scenario, group: Group) -> Iterator[Scenario]:
+    def _while_unknown(self, scenario: Scenario, found: Found) -> Iterator[Scenario]:
         """Yield a scenario until its bug is known. A bug that depends on chance may need several plays."""
         plain = replace(scenario, odd_key=False)
-        for other in (plain, plain, scenario, plain):
-            if group not in self._run.known:
+        plays = [plain, plain, scenario, plain]
+        if found.outcome is not None and found.outcome.ended == "computed":
+            # Chance plays no part. Of several calls in one process, only one computes.
+            plays = [plain]
+        for other in plays:
+            if found.finding.group not in self._run.known:
                 yield other
 
     def _with_arguments(self, scenario: Scenario) -> Scenario:

@@ -79,7 +79,8 @@ def send(client, operation, given):
     finally:
         connection.close()
     if response.status != success:
-        raise Failed(kind="status", status=response.status, message=str(response.status), type="StatusError")
+        told = response.headers["Retry-After"]  # the protocol ignores unknown members
+        raise Failed(kind="status", status=response.status, message=str(response.status), type="StatusError", told=told)
     try:
         return json.loads(text)
     except ValueError as error:

@@ -111,6 +111,43 @@ def test_a_client_that_keeps_its_process_alive_has_a_bug(check: Check, adapter: 
     assert check(adapter(code), "--replay", str(tmp_path / "petstore-check.json"))[0] == 1
 
 
+# Nothing else in this process runs during a call, like the event loop of Node in a client that never awaits.
+COMPUTES = """
+    CONCURRENT = True
+    def call(request, former=call):
+        try:
+            return former(request)
+        except Failed as failed:
+            while {condition}:
+                pass
+            raise
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("shell", [[], ["sh", "-c", '"$@"; true', "sh"]], ids=["itself", "by a shell"])
+def test_a_call_that_computes_for_ever_is_a_bug_of_the_client(
+    shell: list[str], check: Check, adapter: Adapter, tmp_path: Path
+) -> None:
+    client = [*shell, *adapter(COMPUTES.format(condition="failed.error.get('status') == 401"))]
+    exit_code, out, error = check(client, *QUICKLY, "--patience", "0.5")
+    assert (exit_code, error) == (1, "")
+    assert "Bug 1 of 1 (rule 'endless loop'): listPets() computed for " in out
+    assert "  1  petstore.revoke_key\n  2  listPets {}\n\n" in out
+    assert check(client, "--replay", str(tmp_path / "petstore-check.json"))[0] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs /proc")
+def test_a_call_that_computes_for_ever_is_the_only_bug_beside_other_calls(check: Check, adapter: Adapter) -> None:
+    # Only the scenarios that wait, which run side by side, have this header. The process replies to nothing else.
+    client = adapter(COMPUTES.format(condition="failed.error.get('told') == '1'"))
+    exit_code, out, error = check(client, "--first", "--examples", "1", "--vary", "", "--patience", "0.5")
+    assert (exit_code, error) == (1, "")
+    assert "Bug 1 of 1 (rule 'endless loop')" in out
+
+
 @pytest.fixture
 def recorded(check: Check, adapter: Adapter, tmp_path: Path) -> Path:
     check(adapter(LOSES_STATUS), *QUICKLY)

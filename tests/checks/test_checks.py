@@ -571,7 +571,7 @@ def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
             thread.join()
 
 
-HAS_PROCESSOR_TIMES = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+HAS_PROCESSOR_TIMES = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs /proc")
 
 
 @HAS_PROCESSOR_TIMES

@@ -51,6 +51,7 @@ NODE = {
     "ErrorsUnheard": "process ended",
     "PromiseUnheard": "process ended",
     "TimeoutNotCleared": "process ended",
+    "CleansUpForEver": "endless loop",
     "TimerKept": "process kept alive",
 }
 JAVA = {

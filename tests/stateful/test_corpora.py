@@ -62,7 +62,7 @@ def test_a_bug_is_found_and_its_pasted_test_fails_only_for_the_buggy_client(
     monkeypatch.chdir(tmp_path)  # some clients leave files
     if name in NEEDS_LOCALE and not has_another_locale():
         pytest.skip("needs the locale de_DE.UTF-8; it is not installed")
-    if name in NEEDS_PROC and not Path("/proc/self/stat").exists():
+    if name in NEEDS_PROC and not Path("/proc/self/schedstat").exists():
         pytest.skip("needs /proc")
     case = CASES[name]
     with warnings.catch_warnings():

@@ -285,6 +285,17 @@ class TimeoutNotCleared extends HttpPets {
   }
 }
 
+/** Cleans up after an error, which causes the same error, and blocks the event loop (sindresorhus/wait-for-localhost#19). */
+class CleansUpForEver extends HttpPets {
+  ask(...given) {
+    return super.ask(...given).catch(() => new Promise(() => this.cleanUp()));
+  }
+
+  cleanUp() {
+    process.nextTick(() => this.cleanUp());
+  }
+}
+
 /** Keeps its timer after its close, and the process with it (simonlast/node-persist#76). */
 class TimerKept extends UndiciPets {
   timer = setInterval(() => {}, 60_000);
@@ -323,5 +334,6 @@ export const BUGGY = {
   ErrorsUnheard,
   PromiseUnheard,
   TimeoutNotCleared,
+  CleansUpForEver,
   TimerKept,
 };
