@@ -76,6 +76,9 @@ class Growth:
 
 def _size(held: Collection[Any]) -> int:
     """Return the number of items without the threads and tasks that still run: these need their place."""
+    if getattr(held, "maxlen", None):
+        # It stops growing by itself.
+        return 0
     return len(held) - sum(map(_runs, _items(held)))
 
 
@@ -108,8 +111,7 @@ def _containers(waiting: Named) -> Iterator[tuple[str, Collection[Any]]]:
             yield name, value
             parts = [(f"{name}[...]", item) for item in _items(value)[:_MOST_ITEMS]]
         else:
-            members = {**getattr(value, "__dict__", {})}
-            parts = [(f"{name}.{part}", member) for part, member in members.items()]
+            parts = [(f"{name}.{part}", member) for part, member in {**getattr(value, "__dict__", {})}.items()]
         waiting += [part for part in parts if _is_followed(part[1])]
 
 

@@ -89,17 +89,27 @@ def nothing_runs_on(seen: Observation) -> Mistake | None:
 
 @check(
     section="",
-    words="a caller can catch each error, so a client raises none in a thread, a task, a destructor or a log record",
+    words=(
+        "a caller can catch each error, so a client raises none in a thread, a task, a destructor or a log record, and "
+        "awaits each coroutine"
+    ),
     needs=("process",),
     rules={
         "error lost": "raised {error} where no caller can catch it",
         "log record broken": "wrote a log record whose arguments do not fit its message {message}",
+        "coroutine not awaited": "did not await a {cause}",
     },
 )
 def errors_reach_callers(seen: Observation) -> Mistake | None:
     process = seen.facts
     if process.unformatted:
         return Mistake("log record broken", message=process.unformatted[0])
+    # A call that fails may have no time to await a coroutine, and a closed client may have no loop.
+    is_excused = seen.closed or seen.ending.error is not None
+    for text in () if is_excused else process.shown:
+        coroutine, is_warning, _ = text.partition(" was never awaited")
+        if is_warning:
+            return Mistake("coroutine not awaited", cause=coroutine)
     lost = process.lost
     return Mistake("error lost", error=lost[0], cause=lost[0]) if lost else None
 
@@ -111,7 +121,8 @@ def errors_reach_callers(seen: Observation) -> Mistake | None:
     rules={"program changed": "changed {settings}"},
 )
 def program_unchanged(seen: Observation) -> Mistake | None:
-    changed = ", ".join(seen.facts.settings)
+    # A program may have many loggers.
+    changed = ", ".join(seen.facts.settings[:5])
     return Mistake("program changed", subject="the client", settings=changed, cause=changed) if changed else None
 
 

@@ -123,13 +123,11 @@ Classify: TypeAlias = Callable[[BaseException], Kind]
 SUCCESSES: Final = range(200, 300)  # RFC 9110 §15.3
 
 # Modules that do not belong to a client: the standard library, and the libraries that clients use.
-LIBRARIES: Final = sys.stdlib_module_names | frozenset(
-    {
-        "aiohttp", "anyio", "attr", "attrs", "certifi", "charset_normalizer", "h11", "h2", "httpcore", "httpx",
-        "hypothesis", "idna", "multidict", "petstore_mock", "pydantic", "pydantic_core", "requests", "sniffio",
-        "urllib3", "yarl",
-    }
-)  # fmt: skip
+_LIBRARIES: Final = """
+    aiohttp anyio attr attrs certifi charset_normalizer h11 h2 httpcore httpx hypothesis idna multidict petstore_mock
+    pydantic pydantic_core requests sniffio urllib3 yarl
+"""
+LIBRARIES: Final = sys.stdlib_module_names.union(_LIBRARIES.split())
 
 
 def is_own(module: str) -> bool:
@@ -220,8 +218,7 @@ def is_distrust(error: BaseException) -> bool:
     """Whether an exception means that the client did not trust the certificate of the service."""
     for link in chain_of(error):
         names = _class_names(link)
-        is_distrust = names & _DISTRUST or _curl_number(link, names) == _CURL_DISTRUST
-        if is_distrust:
+        if names & _DISTRUST or _curl_number(link, names) == _CURL_DISTRUST:
             return True
     return False
 

@@ -140,8 +140,15 @@ def requests_are_valid(seen: Observation) -> Mistake | None:
             return mistake
         refusal = _refusal(seen.call, exchange)
         if refusal is not None and not _is_excused(seen, place):
-            line, reason = exchange.request_line, exchange.reason
-            return Mistake("invalid request", source_of(exchange), request=line, reason=reason, cause=refusal.message)
+            source = source_of(exchange)
+            return Mistake(
+                "invalid request",
+                source,
+                request=exchange.request_line,
+                reason=exchange.reason,
+                # The service may refuse a path that it does not have in several ways.
+                cause=refusal.message if exchange.operation else source.words,
+            )
     return None
 
 
@@ -430,7 +437,8 @@ def no_repeated_create(seen: Observation) -> Mistake | None:
                 continue
             former = latest.get(row.name)
             if former is not None and former.status not in _NOT_EXECUTED:
-                source, line = Source(row.section, _second_may(row)), exchange.request_line
+                source = Source(row.section, _second_may(row))
+                line = exchange.request_line
                 return Mistake("create sent again", source, request=line, response=came(former))
             latest[row.name] = exchange
     return None
@@ -475,7 +483,8 @@ def _refused_again(asked: Exchanges) -> Mistake | None:
     refused = Counter((one.method, one.target, one.body, one.status) for one in answered)
     for (method, target, _, status), count in refused.items():
         if count > _MOST_REFUSALS and status in _PERMANENT:
-            source, line = Source("7", "the service rejects the same request again"), f"{method} {target[:80]}"
+            source = Source("7", "the service rejects the same request again")
+            line = f"{method} {target[:80]}"
             return Mistake("refused request sent again", source, request=line, count=count, status=status)
     return None
 
@@ -552,7 +561,8 @@ def calls_are_independent(seen: Observation) -> Mistake | None:
         return None
     if seen.shared:
         return None
-    first, earlier = seen.exchanges[0], seen.earlier[-_LATEST:]
+    first = seen.exchanges[0]
+    earlier = seen.earlier[-_LATEST:]
     grown = _grown([*earlier[-1:], *seen.exchanges])
     sent = grown or _header_of_another(first, earlier) or _sent_again(first, earlier)
     return sent or _waited_before(first, earlier, seen)
@@ -565,7 +575,8 @@ def _grown(exchanges: Exchanges) -> Mistake | None:
             # A header of another kind may list what happened so far.
             if not name.lower().endswith(("user-agent", "id")):
                 continue
-            before, now = former.headers.get(name, "").split(), value.split()
+            before = former.headers.get(name, "").split()
+            now = value.split()
             if len(now) > len(before) and {*now} == {*before}:
                 return Mistake("header grows", name=name, cause=name)
     return None

@@ -330,10 +330,7 @@ def _symptom(outcome: Outcome, *, lost: bool = False) -> str:
 def _is_of_client(outcome: Outcome) -> bool:
     """Whether an exception is of the client or of a library. Exceptions of Python itself are mistakes of the client."""
     room = type(outcome.error).__module__.partition(".")[0]
-    return room not in _PYTHON
-
-
-_PYTHON: Final = frozenset({"builtins", "asyncio", "concurrent"})
+    return room not in {"builtins", "asyncio", "concurrent"}
 
 
 def _own_source(outcome: Outcome) -> Source | None:
@@ -453,7 +450,8 @@ def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         return _Allowed({condition.status}, why, source_of(exchange))
     is_own = exchange.operation == call.operation or row.commits
     if is_own or row.shows_many:
-        why, words = f"the service returned {exchange.status}{told}", f"{row.success}: {row.response_words}"
+        why = f"the service returned {exchange.status}{told}"
+        words = f"{row.success}: {row.response_words}"
         return _Allowed({_RESULT}, why, Source(row.section, words))
     return _looked_for(call, seen)
 
@@ -482,7 +480,8 @@ def _looked_for(call: Call, seen: Observation) -> _Allowed:
 
 def _by_status(fault: Fault) -> Kinds:
     """Return the outcomes that the response of a fault allows."""
-    status, fields = fault.status or 0, dict(fault.fields)
+    status = fault.status or 0
+    fields = dict(fault.fields)
     kinds: set[Kind | None] = {status}
     if status in REDIRECTS:
         # A client that follows a redirection may get 401 without its key, not reach the other service, or loop.

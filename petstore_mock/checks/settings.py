@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
+import csv
 import decimal
 import gc
-import http.client
-import json
 import locale
 import logging
 import operator
@@ -15,20 +13,17 @@ import os
 import random
 import signal
 import socket
-import ssl
-import subprocess
 import sys
-import tempfile
 import threading
-import time
-import urllib.parse
 import urllib.request
 import warnings
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from pkgutil import resolve_name
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from petstore_mock.checks.reading import is_own
 from petstore_mock.common.real import open_file
 
 if TYPE_CHECKING:
@@ -71,25 +66,23 @@ def _list(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an 
     return Setting(lambda: getattr(owner, name)[:], partial(setattr, owner, name))
 
 
-def _are_like(now: Any, before: Any) -> bool:  # noqa: ANN401  # openers
-    """Whether ``install_opener()`` changed nothing. ``urlopen()`` itself keeps a usual opener."""
-    return now is before or _parts(now) == _parts(before)
+def _are_alike(key: Callable[[Any], list[Any] | str], now: Any, before: Any) -> bool:  # noqa: ANN401
+    return now is before or key(now) == key(before)
 
 
 def _parts(opener: Any) -> list[Any]:  # noqa: ANN401
+    """Return what ``install_opener()`` changes. ``urlopen()`` itself keeps a usual opener."""
     known: Any = opener or urllib.request.build_opener()
     return [known.addheaders, sorted(type(handler).__name__ for handler in known.handlers)]
 
 
-def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
-    if enabled:
+def _restore_gc(former: bool | tuple[int, int, int]) -> None:  # noqa: FBT001  # as the setting is kept
+    if isinstance(former, tuple):
+        gc.set_threshold(*former)
+    elif former:
         gc.enable()
     else:
         gc.disable()
-
-
-def _set_gc_threshold(threshold: tuple[int, int, int]) -> None:
-    gc.set_threshold(*threshold)
 
 
 def _loop_policy() -> object:
@@ -98,8 +91,11 @@ def _loop_policy() -> object:
     return None if type(policy).__module__.startswith("asyncio.") else policy
 
 
-def _set_precision(digits: int) -> None:
-    decimal.getcontext().prec = digits
+def _decimal_context() -> decimal.Context:
+    """Return how decimal numbers are computed, without the flags, which each computation sets."""
+    context = decimal.getcontext().copy()
+    context.clear_flags()
+    return context
 
 
 def _folder() -> str:
@@ -140,17 +136,7 @@ def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of 
     return False
 
 
-_OF_SYS: Final = (
-    "excepthook",
-    "displayhook",
-    "unraisablehook",
-    "breakpointhook",
-    "tracebacklimit",
-    "dont_write_bytecode",
-    "stdout",
-    "stderr",
-    "stdin",
-)
+_locale: Final = partial(locale.setlocale, locale.LC_ALL)
 # Settings that no name of a module holds, or that need a reader of their own.
 _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(lambda: logging.root.level, logging.root.setLevel),
@@ -158,27 +144,29 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "logging.disable()": _attribute(logging.root.manager, "disable"),
     "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
     "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
-    "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=_are_like),
+    "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=partial(_are_alike, _parts)),
     "os.environ": Setting(_environment, _set_environment),
     "os.getcwd()": Setting(_folder, os.chdir),
-    "decimal.getcontext()": Setting(lambda: decimal.getcontext().prec, _set_precision),
+    "csv.field_size_limit()": Setting(csv.field_size_limit, csv.field_size_limit),
+    "decimal.getcontext()": Setting(_decimal_context, decimal.setcontext, partial(_are_alike, repr)),
     "os.umask()": Setting(_umask, os.umask),
     "resource.setrlimit()": Setting(_limits, _set_limits),
     "warnings.filters": _list(warnings, "filters"),
-    "locale.setlocale()": Setting(partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
+    "locale.setlocale()": Setting(_locale, _locale),
     "random.seed()": Setting(random.getstate, random.setstate, _is_drawn_from),
     "threading.stack_size()": Setting(threading.stack_size, threading.stack_size),
     "threading.settrace()": Setting(threading.gettrace, threading.settrace),
     "threading.setprofile()": Setting(threading.getprofile, threading.setprofile),
     "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
-    "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
-    "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
+    "gc.isenabled()": Setting(gc.isenabled, _restore_gc),
+    "gc.get_threshold()": Setting(gc.get_threshold, _restore_gc),
     "gc.callbacks": Setting(lambda: gc.callbacks[:], partial(operator.setitem, gc.callbacks, slice(None))),
     "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
     "sys.get_int_max_str_digits()": Setting(sys.get_int_max_str_digits, sys.set_int_max_str_digits),
     **{f"sys.{name}": _list(sys, name) for name in ("path", "meta_path", "path_hooks", "argv")},
-    **{f"sys.{name}": _attribute(sys, name) for name in _OF_SYS},
+    # Usually absent.
+    "sys.tracebacklimit": _attribute(sys, "tracebacklimit"),
     **{
         f"signal.{name.name}": Setting(partial(signal.getsignal, name), partial(signal.signal, name))
         for name in signal.Signals
@@ -188,30 +176,21 @@ _SETTINGS: Final[dict[str, Setting]] = {
 _BY_IMPORTS: Final = frozenset(
     {"os.environ", "warnings.filters", "sys.excepthook", "sys.path", "sys.meta_path", "logging._loggerClass"}
 )
-_MODULES: Final = (
-    asyncio, builtins, http.client, json, json.decoder, json.encoder, logging, os, random, signal, socket, ssl,
-    subprocess, tempfile, threading, time, urllib.parse, urllib.request, warnings,
-)  # fmt: skip
-# The functions, classes, constants and objects of these are settings too.
-_OWNERS: Final[Members] = {
-    **{module.__name__: module for module in _MODULES},
-    "asyncio.BaseEventLoop": asyncio.BaseEventLoop,
-    "http.client.HTTPConnection": http.client.HTTPConnection,
-    "http.client.HTTPResponse": http.client.HTTPResponse,
-    "json.JSONEncoder": json.JSONEncoder,
-    "json.JSONDecoder": json.JSONDecoder,
-    "logging.Logger": logging.Logger,
-    "socket.socket": socket.socket,
-    "ssl.SSLContext": ssl.SSLContext,
-    "threading.Thread": threading.Thread,
-}
-# The same for these modules of libraries, if the program has imported them.
-_OF_LIBRARIES: Final = (
-    "requests.adapters", "requests.sessions", "urllib3.connection", "urllib3.connectionpool",
-    "urllib3.util.connection", "urllib3.util.retry", "urllib3.util.ssl_", "httpx._config",
-)  # fmt: skip
-# Modules themselves fill names that are None, and replace lists. The opener is in _SETTINGS.
-_NO_SETTING: Final = (NoneType, list, urllib.request.OpenerDirector)
+# The functions, classes, constants and objects of these modules and classes are settings too, if the program has
+# imported them.
+_OWNERS: Final = """
+    asyncio asyncio:BaseEventLoop builtins http.client http.client:HTTPConnection http.client:HTTPResponse json
+    json.decoder json.encoder json:JSONDecoder json:JSONEncoder logging logging:Logger os random signal socket
+    socket:socket ssl ssl:SSLContext subprocess sys tempfile threading threading:Thread time urllib.parse
+    urllib.request warnings aiohttp:ClientSession httpx._config httpx:AsyncClient httpx:Client requests.adapters
+    requests.adapters:HTTPAdapter requests.sessions requests.sessions:Session urllib3.connection
+    urllib3.connection:HTTPConnection urllib3.connectionpool urllib3.connectionpool:HTTPConnectionPool
+    urllib3.poolmanager:PoolManager urllib3.util.connection urllib3.util.retry urllib3.util.retry:Retry
+    urllib3.util.ssl_
+"""
+_owner: Final = cache(resolve_name)
+# Modules themselves fill names that are None, and replace lists. The opener is in _SETTINGS. A logger may get a parent.
+_NO_SETTING: Final = (NoneType, list, urllib.request.OpenerDirector, logging.Logger)
 
 
 class Settings:
@@ -219,8 +198,14 @@ class Settings:
 
     def __init__(self) -> None:
         self.values = {name: setting.read() for name, setting in _SETTINGS.items()}
-        loaded: Members = {name: sys.modules[name] for name in _OF_LIBRARIES if name in sys.modules}
-        self._owners: Members = {**_OWNERS, **loaded}
+        self._owners: Members = {}
+        for name in _OWNERS.split():
+            if name.partition(":")[0] in sys.modules:
+                self._owners[name.replace(":", ".")] = _owner(name)
+        # A client may set all but the handlers of its own logger.
+        for name, logger in [*logging.root.manager.loggerDict.items()]:
+            if isinstance(logger, logging.Logger) and not is_own(name):
+                self._owners[f"logging.getLogger({name!r})"] = logger
         self._members: dict[str, Members] = {name: {**vars(owner)} for name, owner in self._owners.items()}
         self._handlers = {name: _working(logger) for name, logger in _loggers().items()}
         self._modules = len(sys.modules)
@@ -245,11 +230,11 @@ class Settings:
         for owner, members in self._members.items():
             for name, former in members.items():
                 other = now[owner].get(name)
-                # Nearly all names have the same object. NaN, which does not equal itself, is one of them.
-                if other is former or other == former:
+                # Nearly all names have the same object. NaN, which does not equal itself, is one of them. A shell sets
+                # builtins._ to each result, and pytest keeps the error of each failed test.
+                if other is former or other == former or name in {"_", "last_type", "last_value", "last_traceback"}:
                     continue
-                # A shell sets builtins._ to each result.
-                if name != "_" and not isinstance(former, _NO_SETTING):
+                if not isinstance(former, _NO_SETTING):
                     yield f"{owner}.{name}"
 
     @property

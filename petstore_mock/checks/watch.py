@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -40,11 +41,9 @@ _LOOP: Final = "anon_inode:[eventpoll]"  # what an event loop opens
 _one_at_a_time: Final = Lock()
 
 
-class _Mark(Warning):
-    """Never issued. Its filter is first, so the list changes even if a client only sets the second filter again."""
-
-
-_MARK: Final = ("ignore", None, _Mark, None, 0)
+# Python itself shows this warning once only. The filter is first, so the list of filters changes even if a client only
+# sets the second one again.
+_UNAWAITED: Final = ("always", re.compile("coroutine .* was never awaited"), RuntimeWarning, None, 0)
 
 
 class Watch:
@@ -71,7 +70,7 @@ class Watch:
             self._replace(logging.root.manager, "disable", logging.NOTSET)
             # It receives the records without a handler.
             self._replace(logging, "lastResort", _Records(self._texts, self.unformatted))
-            self._replace(warnings, "filters", [_MARK, *warnings.filters])
+            self._replace(warnings, "filters", [_UNAWAITED, *warnings.filters])
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             self._replace(sys, "unraisablehook", partial(_keep_lost, self.lost, sys.unraisablehook))
             self._replace(threading, "excepthook", partial(_keep_lost, self.lost, threading.excepthook))
@@ -104,7 +103,8 @@ class Watch:
         if not self._is_open:
             return []
         changed = self._before.changes()
-        filters, has_imported = [one for one in warnings.filters if one != _MARK], self._before.has_imported
+        filters = [one for one in warnings.filters if one != _UNAWAITED]
+        has_imported = self._before.has_imported
         self._replaced.close()
         if has_imported:
             warnings.filters = filters
@@ -204,8 +204,11 @@ def _descriptors() -> list[str]:
                 name = os.readlink(f"/proc/self/fd/{number}")  # noqa: PTH115  # a path takes seven times as long
                 # A number tells one loop from another.
                 found.append(f"the event loop {number}" if name == _LOOP else name)
-    opened = [name for name in found if name.startswith(("/", "pipe:", "the event loop"))]
-    return [name for name in opened if not name.startswith(("/dev/", "/proc/"))]
+    return [
+        name
+        for name in found
+        if name.startswith(("/", "pipe:", "the event loop")) and not name.startswith(("/dev/", "/proc/"))
+    ]
 
 
 def _children() -> set[str]:

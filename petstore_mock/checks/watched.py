@@ -158,6 +158,7 @@ class WatchedClient:
         self._before = open_connections(petstore)
         self._others_work = self._do_others_work()
         self._was_cut_off = False  # whether the latest call failed or was interrupted
+        self._was_closed = False
         self._look()
         self._test = str(getattr(getattr(make_client, "func", make_client), "__module__", ""))
         self._looks_closely = False  # for what keeps the client in memory
@@ -252,11 +253,14 @@ class WatchedClient:
         by_itself = self.limits.sends_by_itself
         whole, outcome = self._interrupted(call, at)
         sleep(_UNDER_WAY)  # a request may still be under way
-        self.limits.sends_by_itself, self._was_cut_off = by_itself, True
+        self.limits.sends_by_itself = by_itself
+        self._was_cut_off = True
         # httpx itself loses a connection if it is cancelled while it connects (encode/httpcore#1093).
         self._before = max(self._before, open_connections(self.petstore))
         seen = self._observed(doing=str(call), outcome=outcome, process=self._facts())
-        seen.exchanges = ()  # a client may leave an interrupted request in any state
+        # A client may leave an interrupted request in any state, and a coroutine that it would have awaited next.
+        seen.exchanges = ()
+        seen.closed = True
         self._find(seen)
         outcome.error = None
         self._leave(whole)
@@ -295,7 +299,9 @@ class WatchedClient:
         self._close()
 
     def _close(self) -> None:
-        self._find(self._observed(doing="close()", outcome=self._attempt(self.client.close)))
+        outcome = self._attempt(self.client.close)
+        self._find(self._observed(doing="close()", outcome=outcome, process=Process(shown=self._shown())))
+        self._was_closed = True
 
     def spoil(self) -> None:
         """Change the latest result, as its caller may do. No later call may return the changed object."""
@@ -389,7 +395,8 @@ class WatchedClient:
 
     def _attempt(self, function: Thunk) -> Outcome:
         """Make a call of the client, and wait for what it still sends."""
-        journal, connections = self.petstore.journal, open_connections(self.petstore)
+        journal = self.petstore.journal
+        connections = open_connections(self.petstore)
         sent = len(journal)
         outcome = self._guarded(function, self.limits, self.client)
         has_sent = outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY)
@@ -397,7 +404,8 @@ class WatchedClient:
         if fault is not None and fault.row.needs_socket:
             # A kept connection is about to close.
             settled(lambda: open_connections(self.petstore) < max(connections, 1), _CLOSES)
-        watch, limits = self._watch, self.limits
+        watch = self._watch
+        limits = self.limits
         may_go_on = outcome.ended is None and not limits.sends_by_itself
         if watch is not None and may_go_on:
             # A thread that the call started may send one more request, which belongs to the call. If the thread works
@@ -444,16 +452,19 @@ class WatchedClient:
         self._find(seen)
 
     def _left_behind(self, *, closed: bool) -> Process | None:
-        watch, client = self._watch, self.client
+        watch = self._watch
+        client = self.client
         if watch is None:
             return None
-        reference, held = _reference(client.client), holders(client.client, self._test)
+        reference = _reference(client.client)
+        held = holders(client.client, self._test)
         running, lost, changed = client.tasks_left, client.lost, client.changed
         sent = len(self.petstore.journal)
         # Threads of other clients can't be told from threads of this one.
         alone = closed and not _clients_here()
         closely = alone and self._looks_closely
-        shown, kept = [*self._shown(watch), *watch.files()], max(self._before, client.elsewhere.pooled)
+        shown = [*self._shown(), *watch.files()]
+        kept = max(self._before, client.elsewhere.pooled)
         is_here = client.is_here
         # Python closes some files when it collects the client.
         left = watch.files_left() if closed else None
@@ -480,9 +491,10 @@ class WatchedClient:
         if not settled(lambda: reference() is None, _UNDER_WAY):
             remains["client left alive"] = [*remains["client left alive"], *hidden_holders(reference())]
 
-    def _shown(self, watch: Watch) -> list[Shown]:
+    def _shown(self) -> list[Shown]:
         """Return the texts that the client has shown since the last look."""
-        return [*watch.take(), Shown(self.client.elsewhere.shown(), "standard error")]
+        texts = [] if self._watch is None else self._watch.take()
+        return [*texts, Shown(self.client.elsewhere.shown(), "standard error")]
 
     def _end_watch(self) -> list[str]:
         return [] if self._watch is None else self._watch.end()
@@ -492,7 +504,8 @@ class WatchedClient:
         watch = self._watch
         if watch is None:
             return None
-        shown, most = self._shown(watch), self._before + _MOST_CONNECTIONS * max(1, len(_open))
+        shown = self._shown()
+        most = self._before + _MOST_CONNECTIONS * max(1, len(_open))
         return Process(self.client.client, shown, self._too_many(most, _UNDER_WAY), unformatted=watch.unformatted)
 
     def _too_many(self, most: int, seconds: float = 1.0) -> int:
@@ -503,20 +516,23 @@ class WatchedClient:
     def _observed(self, **given: Any) -> Observation:  # fields of an observation
         """Return the observation of everything since the last one."""
         petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
-        exchanges, foreign = [*journal[before:]], list[Any]()
+        exchanges = [*journal[before:]]
+        foreign = list[Any]()
         seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)
         has_socket = any(exchange.connection for exchange in exchanges)
         seen.url = petstore.url if has_socket else ""
         seen.lags = petstore.behaviour.visibility == "delayed"
-        seen.patience, seen.longest_wait = self.limits.patience, self.limits.longest_wait
+        seen.patience = self.limits.patience
+        seen.longest_wait = self.limits.longest_wait
         seen.pets = {pet["id"]: pet for pet in petstore.pets}
-        seen.closed = self._looks_closely  # since reuse() closed it
+        seen.closed = self._was_closed
         seen.shared = self.limits.sends_by_itself or self._tasks_go_on
         for other in self.others:
             for exchange in other.journal[_looked_at[other] :]:
                 is_own = self._is_stray(exchange, other)
                 (exchanges if is_own else foreign).append(exchange)
-        seen.foreign, seen.others_work = foreign, self._others_work
+        seen.foreign = foreign
+        seen.others_work = self._others_work
         self._look()
         seen.flaw = self._flaw(has_sent=bool(exchanges))
         return seen
@@ -543,7 +559,8 @@ class WatchedClient:
             raise outcome.error
         findings: list[Finding] = outcome.value or []
         if outcome.error is not None or outcome.ended is not None:
-            findings, seen.outcome = [_unreadable(seen, outcome)], outcome
+            findings = [_unreadable(seen, outcome)]
+            seen.outcome = outcome
         for finding in findings:
             if self._ignore & {finding.check, finding.rule}:
                 self.ignored[finding.rule] += 1
@@ -581,7 +598,8 @@ def _needs_main_thread(error: BaseException | None) -> bool:
     trace = None if error is None else error.__traceback__
     name = ""
     while trace is not None:
-        name, trace = trace.tb_frame.f_globals.get("__name__", ""), trace.tb_next
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        trace = trace.tb_next
     return isinstance(error, ValueError) and name == signal.__name__
 
 
@@ -591,8 +609,7 @@ def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object
         first["name"] = "spoilt"
     else:
         first.name = "spoilt"
-    whole: Any = result
-    whole.clear()
+    result.clear()
 
 
 def _reference(value: object) -> Thunk:
