@@ -18,6 +18,7 @@ from tests.clients import (
     reports_latest,
     reports_more,
     reports_shown,
+    reports_unseen,
     sharing,
     slips,
     surroundings,
@@ -40,6 +41,7 @@ TWINS: Final[dict[Any, Any]] = {
     **reports_again.TWINS,
     **reports_more.TWINS,
     **reports_latest.TWINS,
+    **reports_unseen.TWINS,
 }
 NOT_LOOKED_FOR: Final = frozenset(
     {

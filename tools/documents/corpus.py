@@ -30,6 +30,7 @@ from tests.clients.reports_later import REPORTS_LATER
 from tests.clients.reports_latest import REPORTS_LATEST
 from tests.clients.reports_more import REPORTS_MORE
 from tests.clients.reports_shown import REPORTS
+from tests.clients.reports_unseen import REPORTS_UNSEEN
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
 from tests.stateful.corpora import CASES, bug_of
@@ -55,6 +56,7 @@ PAGES: Final[dict[str, Iterable[Any]]] = {
     "reports-again": REPORTS_AGAIN,
     "reports-more": REPORTS_MORE,
     "reports-latest": REPORTS_LATEST,
+    "reports-unseen": REPORTS_UNSEEN,
 }
 SUMMARY: Final = ROOT / "docs" / "reference" / "machine-corpus.md"
 _SOURCES: Final = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "clients").glob("*.py"))
