@@ -73,10 +73,6 @@ class EndedError(Exception):
         self.how = how
 
 
-class HeldError(Exception):
-    """The process replies to no other request while it makes a call."""
-
-
 class UnendedError(EndedError):
     """The process of a client goes on although its standard input has ended."""
 
@@ -147,7 +143,7 @@ class AdapterProcess:
         """Send a request for which the service is not needed, and return its result.
 
         Raises:
-            HeldError: no reply came, but a call was running, which may hold the process.
+            StoppedError: no reply came, but a call is running, which may hold the process.
         """
         return self._result(self.ask(request), self.patience * _SOON, str(request["do"]))
 
@@ -158,7 +154,7 @@ class AdapterProcess:
         for number, future in waiting:
             if future is call:
                 # The call itself may hold the process.
-                with contextlib.suppress(HeldError):
+                with contextlib.suppress(StoppedError):
                     self.ask_soon({"do": "cancel", "client": client, "call": number})
 
     def _result(self, future: Future[T], seconds: float, what: str) -> T:
@@ -168,7 +164,7 @@ class AdapterProcess:
             if future.done():
                 raise
         if self._calls:
-            raise HeldError
+            raise StoppedError
         half = b"".join(self._half)
         got = f"half a line, {shown_line(half, self.keys)!r}: end it with a line feed" if half else "none"
         raise self._break(f"expected a reply to {what} within {seconds:g} s; got {got}, and flush standard output")
@@ -394,7 +390,7 @@ class AdapterProcess:
     def stop(self) -> None:
         """End the process at once, because a call in it does not end."""
         with self._lock:
-            self.over = self.over or StoppedError("a call in the process does not end")
+            self.over = self.over or StoppedError()
             self.is_noticed = True
         self.kill()
 

@@ -14,7 +14,7 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self, cast
 
-from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError, HeldError
+from petstore_mock.adapter.process import ENDS, AdapterProcess, EndedError
 from petstore_mock.adapter.protocol import BrokenAdapterError, CancelledError, ClientError
 from petstore_mock.checks import Call, Outcome
 from petstore_mock.checks.adapting import ElsewhereClient, StoppedError
@@ -188,7 +188,7 @@ class AdapterProgram:
         make = _OverlappingClient if self.concurrent else _Client
         while True:
             # A call of another client may compute, so that the process replies to nothing else. The next one is new.
-            with suppress(HeldError, StoppedError):
+            with suppress(StoppedError):
                 return make(self, petstore)
 
 
@@ -217,7 +217,7 @@ class _Client(ElsewhereClient):
         except ClientError:
             program.leave(self._process)
             raise
-        except HeldError:
+        except StoppedError:
             self.abandon()
             raise
 

@@ -57,7 +57,7 @@ class PetClient(Protocol):
 
 
 class StoppedError(Exception):
-    """The machine has ended the process of a client, because one of the calls in it computes endlessly."""
+    """The process of a client is of no more use, because one of the calls in it computes endlessly."""
 
 
 class ElsewhereClient:

@@ -106,10 +106,11 @@ def errors_reach_callers(seen: Observation) -> Mistake | None:
         return Mistake("log record broken", message=process.unformatted[0])
     # A call that fails may have no time to await a coroutine, and a closed client may have no loop.
     is_excused = seen.closed or seen.ending.error is not None
-    for text in () if is_excused else process.shown:
-        coroutine, is_warning, _ = text.partition(" was never awaited")
-        if is_warning:
-            return Mistake("coroutine not awaited", cause=coroutine)
+    if not is_excused:
+        for text in process.shown:
+            coroutine, is_warning, _ = text.partition(" was never awaited")
+            if is_warning:
+                return Mistake("coroutine not awaited", cause=coroutine)
     lost = process.lost
     return Mistake("error lost", error=lost[0], cause=lost[0]) if lost else None
 

@@ -218,7 +218,8 @@ def is_distrust(error: BaseException) -> bool:
     """Whether an exception means that the client did not trust the certificate of the service."""
     for link in chain_of(error):
         names = _class_names(link)
-        if names & _DISTRUST or _curl_number(link, names) == _CURL_DISTRUST:
+        is_distrust = names & _DISTRUST or _curl_number(link, names) == _CURL_DISTRUST
+        if is_distrust:
             return True
     return False
 

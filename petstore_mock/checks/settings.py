@@ -76,10 +76,8 @@ def _parts(opener: Any) -> list[Any]:  # noqa: ANN401
     return [known.addheaders, sorted(type(handler).__name__ for handler in known.handlers)]
 
 
-def _restore_gc(former: bool | tuple[int, int, int]) -> None:  # noqa: FBT001  # as the setting is kept
-    if isinstance(former, tuple):
-        gc.set_threshold(*former)
-    elif former:
+def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
+    if enabled:
         gc.enable()
     else:
         gc.disable()
@@ -158,8 +156,8 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "threading.settrace()": Setting(threading.gettrace, threading.settrace),
     "threading.setprofile()": Setting(threading.getprofile, threading.setprofile),
     "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
-    "gc.isenabled()": Setting(gc.isenabled, _restore_gc),
-    "gc.get_threshold()": Setting(gc.get_threshold, _restore_gc),
+    "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
+    "gc.get_threshold()": Setting(gc.get_threshold, lambda threshold: gc.set_threshold(*threshold)),
     "gc.callbacks": Setting(lambda: gc.callbacks[:], partial(operator.setitem, gc.callbacks, slice(None))),
     "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
@@ -189,6 +187,8 @@ _OWNERS: Final = """
     urllib3.util.ssl_
 """
 _owner: Final = cache(resolve_name)
+# A shell sets builtins._ to each result, and pytest keeps the error of each failed test in sys.
+_RESULTS: Final = frozenset({"_", "last_exc", "last_type", "last_value", "last_traceback"})
 # Modules themselves fill names that are None, and replace lists. The opener is in _SETTINGS. A logger may get a parent.
 _NO_SETTING: Final = (NoneType, list, urllib.request.OpenerDirector, logging.Logger)
 
@@ -230,11 +230,10 @@ class Settings:
         for owner, members in self._members.items():
             for name, former in members.items():
                 other = now[owner].get(name)
-                # Nearly all names have the same object. NaN, which does not equal itself, is one of them. A shell sets
-                # builtins._ to each result, and pytest keeps the error of each failed test.
-                if other is former or other == former or name in {"_", "last_type", "last_value", "last_traceback"}:
+                # Nearly all names have the same object. NaN, which does not equal itself, is one of them.
+                if other is former or other == former:
                     continue
-                if not isinstance(former, _NO_SETTING):
+                if name not in _RESULTS and not isinstance(former, _NO_SETTING):
                     yield f"{owner}.{name}"
 
     @property

@@ -204,11 +204,8 @@ def _descriptors() -> list[str]:
                 name = os.readlink(f"/proc/self/fd/{number}")  # noqa: PTH115  # a path takes seven times as long
                 # A number tells one loop from another.
                 found.append(f"the event loop {number}" if name == _LOOP else name)
-    return [
-        name
-        for name in found
-        if name.startswith(("/", "pipe:", "the event loop")) and not name.startswith(("/dev/", "/proc/"))
-    ]
+    opened = [name for name in found if name.startswith(("/", "pipe:", "the event loop"))]
+    return [name for name in opened if not name.startswith(("/dev/", "/proc/"))]
 
 
 def _children() -> set[str]:
