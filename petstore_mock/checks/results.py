@@ -188,6 +188,15 @@ def _cause(outcome: Outcome) -> str:
     return f"{kind} {own_place(outcome.error.__traceback__)}".strip()
 
 
+# The rule that a call breaks that goes on, and why it ends.
+_GOES_ON: Final = {
+    "ran away": ("endless requests", "a call ends after a few requests"),
+    "computed": ("endless loop", "a call ends when its connection or its response ends"),
+    "paused": ("long pause", "a client pauses no longer than longest_wait says"),
+    "stood still": ("endless wait", ""),  # the call itself shows why
+}
+
+
 @check(
     section="",
     words="a client has a timeout, so a service that hangs can't hang the client",
@@ -204,19 +213,13 @@ def call_ends(seen: Observation) -> Mistake | None:
     outcome = seen.ending
     if outcome.ended in {None, "left"}:
         return None
-    after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
     if outcome.ended == "hung":
         where = " in the TLS handshake" if seen.flaw is not None else ""
         return Mistake("no timeout", where=where, patience=seen.patience)
-    if outcome.ended == "ran away":
-        return Mistake("endless requests", Source("", "a call ends after a few requests"), most=RUNAWAY)
-    if outcome.ended == "computed":
-        source = Source("", "a call ends when its connection or its response ends")
-        return Mistake("endless loop", source, seconds=outcome.seconds, after=after)
-    if outcome.ended == "paused":
-        source = Source("", "a client pauses no longer than longest_wait says")
-        return Mistake("long pause", source, longest=seen.longest_wait or 0.0, after=after)
-    return Mistake("endless wait", Source("", _should_end(seen)), seconds=outcome.seconds, after=after)
+    rule, words = _GOES_ON[outcome.ended]
+    source = Source("", words or _should_end(seen))
+    after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
+    return Mistake(rule, source, seconds=outcome.seconds, after=after, most=RUNAWAY, longest=seen.longest_wait)
 
 
 def _should_end(seen: Observation) -> str:
