@@ -7,15 +7,12 @@ the order of sending, and checks an exchange against every clause that it can sh
 from __future__ import annotations
 
 from itertools import chain
-from json import dumps
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.interface.schemas import members_of
-from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify.evidence import GAP_PROBES
-from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
-from petstore_mock.verify.row import CREATES, SHOWING, Result, breach, sections, success_clause
+from petstore_mock.verify.probes import Phase, Probe, request
+from petstore_mock.verify.row import SHOWING, Result, breach, sections, success_clause
 from petstore_mock.verify.rows import animals, bodies, effects, failures, fields, keys, lists, messages
 from petstore_mock.verify.rows.checks import failing_value
 
@@ -35,18 +32,10 @@ CLAUSES: Final = sections(chain.from_iterable(subject.rows() for subject in _SUB
 def _in_order() -> Probes:
     own = chain.from_iterable(row.probes for row in CLAUSES if row.after is None)
     by_phase: dict[Phase, list[Probe]] = {phase: [] for phase in Phase}
-    for probe in (*own, *GAP_PROBES, *_simplest()):
+    for probe in (*own, *GAP_PROBES):
         by_phase[probe.phase].append(probe)
     by_phase[Phase.LISTS_AGAIN] = by_phase[Phase.LISTS]
     yield from chain.from_iterable(by_phase.values())
-
-
-def _simplest() -> Probes:
-    """Yield the simplest create for a service that refuses every plain one."""
-    for operation in CREATES:
-        if LABEL in members_of(operation):
-            label = dumps(FIELDS[LABEL].samples[0])
-            yield sends(operation, {LABEL: label}, phase=Phase.SIMPLEST_CREATE, expected=OPEN)
 
 
 PROBES: Final = tuple(_in_order())
@@ -69,7 +58,7 @@ def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
         yield from _of_failure(seen, seen.failure, history)
         return
     if seen.status_anew:
-        yield _of_connection(seen)
+        yield _of_connection(seen, history)
         return
     # A single failure may be an outage.
     if seen.has_failed and not history.fails_again(seen):
@@ -83,11 +72,13 @@ def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
                 yield row.id, result
 
 
-def _of_connection(seen: Seen) -> tuple[str, Result]:
-    clause, words = "1-http", "the body of an earlier request is no part of this one"
+def _of_connection(seen: Seen, history: History) -> tuple[str, Result]:
+    """Blame the request before on the connection: its body, or its key."""
+    former = history.exchanges[max(seen.number - 2, 0)]
+    clause, words = "1-http", "its body is no part of this one"
     if seen.is_success:
-        clause, words = seen.probe.shows, "a key counts only for its request"
-    return clause, breach(f"{seen.status_anew}, as on a new connection: {words}")
+        clause, words = seen.probe.shows, "its key does not count for this one"
+    return clause, breach(f"{seen.status_anew}, as on a new connection; the request before was {former.line}: {words}")
 
 
 def _of_failure(seen: Seen, failure: FailedError, history: History) -> Iterator[tuple[str, Result]]:

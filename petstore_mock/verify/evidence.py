@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petstore_mock.interface.gaps import Gap
-    from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.row import Probes
     from petstore_mock.verify.seen import History, Members, Seen
 
@@ -177,9 +176,9 @@ def _by_refusal(gap: Gap, seen: Seen, _history: History) -> Choice:
 
 def _by_status(gap: Gap, seen: Seen, _history: History) -> str:
     """Read alternatives that are names of conditions, or None for a success."""
+    statuses = {name: one.status for name, one in CONDITIONS.items()}
     for name, condition in gap.alternatives.items():
-        status = CONDITIONS[str(condition)].status if condition else seen.operation.success
-        if seen.status == status:
+        if seen.status == statuses.get(str(condition), seen.operation.success):
             return name
     return ""
 
@@ -193,22 +192,20 @@ def _of_parameter(gap: Gap) -> Evidence:
 
 def _with_wrong_texts(gap: Gap) -> Probes:
     for operation in EVERY:
+        pet_id, phase = "{known}", Phase.ODD_READS
+        if operation.commits:
+            # A service that accepts the text must not change an animal of somebody else.
+            pet_id, phase = "{made}", Phase.ODD_CHANGES
+        request_of = partial(request, operation, pet_id, phase=phase, expected=OPEN)
         for parameter in operation.parameters:
             # The clause about the bounds of a limit has the probes for a limit.
-            if parameter.gap == gap.name and parameter is not operation.limit:
-                yield _with_wrong_text(operation, parameter)
-
-
-def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
-    pet_id, phase = "{known}", Phase.ODD_READS
-    if operation.commits:
-        # A service that accepts the text must not change an animal of somebody else.
-        pet_id, phase = "{made}", Phase.ODD_CHANGES
-    text = wrong_text(parameters(operation)[parameter.name])
-    request_of = partial(request, operation, pet_id, without=parameter, phase=phase, expected=OPEN)
-    if parameter.where == "path":
-        return request_of(in_path={parameter.name: text})
-    return request_of().with_parameter(parameter, text)
+            if parameter.gap != gap.name or parameter is operation.limit:
+                continue
+            text = wrong_text(parameters(operation)[parameter.name])
+            if parameter.where == "path":
+                yield request_of(in_path={parameter.name: text})
+            else:
+                yield request_of(without=parameter).with_parameter(parameter, text)
 
 
 def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
@@ -337,21 +334,13 @@ def _fill(seen: Seen, history: History) -> Choice:
 
 
 def _order(seen: Seen, history: History) -> Choice:
-    if _shows_order(seen):
-        return history.once(_order_of_lists)
-    return None
-
-
-def _shows_order(seen: Seen) -> bool:
-    return len(seen.pets) >= _ENOUGH_FOR_ORDER
-
-
-def _order_of_lists(history: History) -> Choice:
-    lists = [*filter(_shows_order, history.lists)]
+    lists = [one for one in history.lists if len(one.pets) >= _ENOUGH_FOR_ORDER]
+    if seen not in lists:
+        return None
     fitting = _orders_of(lists[0]).intersection(*map(_orders_of, lists))
     if len(fitting) == 1:
         return fitting.pop()
-    same = [*_repeated_orders(lists, history)]
+    same = [*_repeated_orders(lists)]
     if fitting or not same:
         return None
     return "arbitrary_stable" if all(same) else "arbitrary"
@@ -359,28 +348,22 @@ def _order_of_lists(history: History) -> Choice:
 
 def _orders_of(seen: Seen) -> set[str]:
     """Return the alternatives whose order a list has."""
-    orders: set[str] = set()
-    labels = [str(pet.get(LABEL)) for pet in seen.pets]
-    if seen.ids == sorted(seen.ids):
-        orders.add("id_ascending")
-    if seen.ids == sorted(seen.ids, reverse=True):
-        orders.add("id_descending")
-    if labels == sorted(labels):
-        orders.add("by_name")
-    return orders
+    labels, ids = [str(pet.get(LABEL)) for pet in seen.pets], sorted(seen.ids)
+    orders = {
+        "id_ascending": seen.ids == ids,
+        "id_descending": seen.ids == ids[::-1],
+        "by_name": labels == sorted(labels),
+    }
+    return {name for name, is_right in orders.items() if is_right}
 
 
-def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
+def _repeated_orders(lists: list[Seen]) -> Iterator[bool]:
     """Yield for each list that was sent twice whether both pages have the same order."""
     for former, later in pairwise(sorted(lists, key=attrgetter("line"))):
-        if former.line != later.line:
-            continue
         first, second = _common_ids(former, later), _common_ids(later, former)
-        has_enough = len(first) >= _ENOUGH_FOR_ORDER - 1  # too few common animals show no order
-        # Creates between two pages may leave few common animals, whatever the order.
-        is_disturbed = any(former.number < create.number < later.number for create in history.created)
-        if has_enough or not is_disturbed:
-            yield has_enough and first == second
+        # Too few common animals show no order.
+        if former.line == later.line and len(first) >= _ENOUGH_FOR_ORDER - 1:
+            yield first == second
 
 
 def _common_ids(seen: Seen, other: Seen) -> list[int]:
@@ -401,14 +384,8 @@ def _presence(seen: Seen, *names: str) -> str:
 
 
 def _assignment(seen: Seen, history: History) -> Choice:
-    if seen in history.created:
-        return history.once(_assigned)
-    return None
-
-
-def _assigned(history: History) -> Choice:
     ids = [one.ids[0] for one in history.created]
-    if len(ids) < _ENOUGH_IDS:
+    if seen not in history.created or len(ids) < _ENOUGH_IDS:
         return None
     steps = [later - former for former, later in pairwise(ids)]
     if {*steps} == {1}:
@@ -448,9 +425,14 @@ def _content_type(seen: Seen, _history: History) -> Choice:
 
 
 def _codes(seen: Seen, history: History) -> Choice:
-    if _code(seen) is not None:
-        return history.once(_known_codes)
-    return None
+    """Return the alternative whose codes all errors have, or an empty text."""
+    if _code(seen) is None:
+        return None
+    codes = {(one.status, _code(one)) for one in history.answered if _code(one) is not None}
+    for name, code_of in GAPS["error_codes"].alternatives.items():
+        if codes <= {(one.status, code_of(one.code, one.status)) for one in CONDITIONS.values()}:
+            return name
+    return ""
 
 
 def _code(seen: Seen) -> str | None:
@@ -459,15 +441,6 @@ def _code(seen: Seen) -> str | None:
     if seen.is_refusal and is_object(document) and "code" in document:
         return str(document["code"])
     return None
-
-
-def _known_codes(history: History) -> str:
-    """Return the alternative whose codes all errors have, or an empty text."""
-    codes = {(seen.status, _code(seen)) for seen in history.answered if _code(seen) is not None}
-    for name, code_of in GAPS["error_codes"].alternatives.items():
-        if codes <= {(one.status, code_of(one.code, one.status)) for one in CONDITIONS.values()}:
-            return name
-    return ""
 
 
 def _extra_fields(seen: Seen, _history: History) -> Choice:

@@ -40,6 +40,8 @@ LONG_TEXT: Final = 256
 OWN: Final = "Bearer {key}"
 UNKNOWN_KEY: Final = "no-such-key"
 USED_LABEL: Final = "{used label}"
+# A charset has no effect on who reads JSON (RFC 8259 §11).
+WITH_CHARSET: Final = "application/json; charset=utf-8"
 # The fields that each animal has.
 REQUIRED: Final = frozenset(required_names(ANIMAL))
 

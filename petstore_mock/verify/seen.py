@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import cached_property
-from itertools import groupby, permutations, starmap
+from itertools import groupby, permutations
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
@@ -86,6 +86,18 @@ def _beyond_utf8(body: bytes) -> str:
     except UnicodeDecodeError as error:
         start = max(error.start - 10, 0)
         return body[start : error.end].decode("utf-8", "backslashreplace")
+    return ""
+
+
+def _broken_at(body: bytes) -> str:
+    """Return the surroundings of the first error in JSON; empty if the body begins with it, or is too deep."""
+    try:
+        json.loads(body)
+    except json.JSONDecodeError as error:
+        if error.pos:
+            return error.doc[max(error.pos - 15, 0) : error.pos + 15]
+    except (ValueError, RecursionError):
+        pass
     return ""
 
 
@@ -205,6 +217,8 @@ class Seen:
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
         self.prefix, self.document = _read(body)
         self.beyond_utf8 = _beyond_utf8(body)
+        # The end of a long body is lost later.
+        self.broken_at = "" if self.document is not NO_JSON else _broken_at(body)
         # Some services respond to wrong requests with a success whose body is an error.
         self.is_disguised = digit == 2 and not probe.is_valid and _is_error(self.document)
         self.is_success = digit == 2 and not self.is_disguised
@@ -274,7 +288,7 @@ class Seen:
     @property
     def is_of_other_type(self) -> bool:
         """Whether the key is right, and the media type of the body is another than that of the interface."""
-        return self.probe.has_key and self.probe.media_type != "application/json"
+        return self.probe.has_key and self.probe.media_type.partition(";")[0] != "application/json"
 
     @property
     def shows_another(self) -> bool:
@@ -321,6 +335,11 @@ class Seen:
         if parameter is not None and self.probe.target.count(f"{parameter.name}=") > 1:
             return None
         return limit_of(self.operation, self._values)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether each animal in the response matches the filters of the request."""
+        return all(matches(pet, self.filters) for pet in self.pets)
 
     @cached_property
     def objects(self) -> list[Members]:
@@ -477,15 +496,6 @@ def accepts_plain(exchanges: Iterable[Seen]) -> bool:
     return not was_sent
 
 
-def _is_wrong_copy(seen: Seen, other: Seen) -> bool:
-    """Whether two lists have the same animals, although one breaks its filter and one its limit."""
-    limits = {seen.limit or inf, other.limit or inf}
-    is_too_long = seen.count > min(limits) and len(limits) > 1 and other.probe.is_valid
-    if not is_too_long or seen.pets != other.pets:
-        return False
-    return not all(matches(pet, seen.filters) for pet in seen.pets)
-
-
 class View(NamedTuple):
     """An animal as one response showed it."""
 
@@ -515,12 +525,13 @@ class History:
         self.views: dict[int, list[View]] = defaultdict(list)
         # The animals that a list showed.
         self.listed: set[int] = set()
+        # The ids that a create returned for a second animal.
+        self.shared: set[int | None] = set()
         # The numbers of the exchanges that may have changed or removed an animal, by id.
         self._changes: dict[int, list[int]] = defaultdict(list)
         # The number of the first exchange that showed an animal, by id.
         self._first: dict[int, int] = {}
         self._standing: dict[int, set[int]] = {}
-        self._once: dict[object, str | None] = {}
         for seen in exchanges:
             self._add(seen)
 
@@ -544,6 +555,8 @@ class History:
         if seen.operation.does.adds:
             if is_done:
                 self.created.append(seen)
+            if seen.target_id in self._first:
+                self.shared.add(seen.target_id)
             return
         if seen.is_about is not None and not seen.is_refusal:
             self._changes[seen.is_about].append(seen.number)
@@ -552,8 +565,16 @@ class History:
 
     @cached_property
     def ignores_queries(self) -> bool:
-        """Whether the service, or a cache, ignores the query: lists with another limit and filter are the same."""
-        return any(starmap(_is_wrong_copy, permutations(self.lists, 2)))
+        """Whether the service, or a cache, ignores the query: limits and filters change no list."""
+        ignored: set[str] = set()
+        lists = [seen for seen in self.lists if seen.probe.is_valid]
+        for seen, other in permutations(lists, 2):
+            if seen.pets == other.pets:
+                if seen.limit != other.limit and seen.count > (seen.limit or inf):
+                    ignored.add("limit")
+                if seen.filters != other.filters and not seen.is_filtered:
+                    ignored.add("filter")
+        return len(ignored) > 1
 
     def of(self, operation: Operation) -> list[Seen]:
         """Return the exchanges of an operation."""
@@ -603,10 +624,8 @@ class History:
         return self._first.get(pet_id, number) < number
 
     def returns_former(self, seen: Seen) -> bool:
-        """Whether a create returns an animal that was there before."""
-        if seen.target_id is None or not seen.operation.does.adds:
-            return False
-        return self.is_known(seen.target_id, seen.number)
+        """Whether a create returns the id of another animal."""
+        return seen.operation.does.adds and seen.target_id in self.shared
 
     def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
         """Return an animal as responses before and after a request show it, between the same changes of this run.
@@ -671,12 +690,6 @@ class History:
             if create.target_id == pet_id and create.number < number:
                 return create.pets[0]
         return None
-
-    def once(self, read: Callable[[History], str | None]) -> str | None:
-        """Return the result of a function that reads the whole history. It is called once."""
-        if read not in self._once:
-            self._once[read] = read(self)
-        return self._once[read]
 
     @cached_property
     def is_late(self) -> bool:

@@ -77,7 +77,7 @@ def raw_body(turn: Turn) -> bytes:
 def broken_json_fails(turn: Turn) -> int | None:
     try:
         json.loads(raw_body(turn) or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return 500 if header(turn) else None
     return None
 
@@ -239,7 +239,7 @@ def ignore_text_behind_json(turn: Turn) -> int | None:
     if turn.name == "create" and header(turn) and turn.sent is None:
         try:
             _, end = json.JSONDecoder().raw_decode(raw_body(turn).decode())
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         sends(turn, raw_body(turn)[:end])
     return None
@@ -271,7 +271,7 @@ def read_as_latin_1(turn: Turn) -> int | None:
     if not body.isascii() or b"\\u" in body:
         try:
             text = json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8").decode("latin-1")
-        except (ValueError, UnicodeError):
+        except (ValueError, RecursionError):
             return None
         sends(turn, text.encode("utf-8"))
     return None

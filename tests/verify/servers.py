@@ -177,13 +177,14 @@ SERVERS: dict[str, Server] = {
         "1-http",
         "https://github.com/pallets/werkzeug/issues/2380",
         leave_body,
-        "expected 401, as on a new connection: the body of an earlier request is no part of this one; got 501",
+        "expected 401, as on a new connection; the request before was POST /pets: "
+        "its body is no part of this one; got 501",
     ),
     "a key counts for its connection": Server(
         "5-missing-key",
         "https://github.com/secdev/scapy/pull/5114",
         each(keep_key),
-        "expected 401, as on a new connection: a key counts only for its request; got 200",
+        "expected 401, as on a new connection; the request before was GET /pets/",
     ),
     "the length counts characters": Server(
         "1-json-body", "https://github.com/JuliaWeb/HttpServer.jl/issues/32", count_characters

@@ -116,7 +116,7 @@ class Turn:
         self.name = names.get((method, path), str(method).lower())
         self.environ, self.query = environ, str(environ["QUERY_STRING"])
         self.sent = None
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             document = json.loads(sent)
             self.sent = document if isinstance(document, dict) else None
         self.status = 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.schemas import is_valid, members_of
-from petstore_mock.interface.table import LABEL
+from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import (
     ABSENT,
@@ -16,6 +17,7 @@ from petstore_mock.verify.probes import (
     OPEN,
     SUCCESS,
     USED_LABEL,
+    WITH_CHARSET,
     Phase,
     request,
     sends,
@@ -31,7 +33,7 @@ from petstore_mock.verify.row import (
     breach,
     success_clause,
 )
-from petstore_mock.verify.rows.checks import cause_of, is_refused
+from petstore_mock.verify.rows.checks import cause_of, is_refused, reasons_of
 
 if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation, Parameter
@@ -57,8 +59,7 @@ def rows() -> Rows:
 
 def _of_success(operation: Operation) -> Clause:
     about = About(operation, method=operation.method, path=operation.path, success=operation.success)
-    words = "{method} {path}: a success has status {success}"
-    row = about.every(success_clause(operation), words, _has_success_status)
+    row = about.every(success_clause(operation), "{method} {path}: a success has status {success}", _has_success_status)
     row.send(*_plain_requests(operation))
     if operation.success != 200:
         row.mistake("answers-200", "returns 200", changes.becomes(status=200))
@@ -79,6 +80,10 @@ def _plain_requests(operation: Operation) -> Probes:
     elif operation in CREATES and LABEL in members_of(operation):
         # The interface says of no field but the identifier that it is unique.
         yield sends(operation, {LABEL: f'"{USED_LABEL}"'}, phase=Phase.ODD_CREATES, expected=OPEN)
+        yield request(operation, phase=Phase.PLAIN_CREATES, media_type=WITH_CHARSET)
+        # For a service that refuses every plain one.
+        label = dumps(FIELDS[LABEL].samples[0])
+        yield sends(operation, {LABEL: label}, phase=Phase.SIMPLEST_CREATE, expected=OPEN)
     elif operation in CHANGES and operation.body is None:
         yield request(operation, "{made}", phase=Phase.CHANGES)
     elif operation in REMOVES:
@@ -89,7 +94,10 @@ def _has_success_status(seen: Seen, history: History) -> Results:
     wanted = seen.operation.success
     is_shown = seen.is_success or _is_wrong(seen, history)
     if is_shown and has_to_succeed(seen):
-        yield Result(seen.status == wanted, f"{wanted}", cause_of(seen, history, wanted))
+        words = f"{wanted}"
+        if seen.probe.media_type == WITH_CHARSET:
+            words = f"{wanted}, because a charset is no other media type (RFC 8259 §11)"
+        yield Result(seen.status == wanted, words, cause_of(seen, history, wanted))
 
 
 def has_to_succeed(seen: Seen) -> bool:
@@ -111,7 +119,10 @@ def _is_wrong(seen: Seen, history: History) -> bool:
     if seen.status in ELSEWHERE:
         return _was_there(seen, history)
     # A service may refuse values that the interface allows: it does not show all rules.
-    has_values = bool(seen.chosen) or seen.operation.body is not None
+    has_values = any([seen.chosen, seen.operation.body])
+    if seen.probe.media_type == WITH_CHARSET:
+        # If no accepted create leaves out the same fields, that may be the reason.
+        has_values = bool(reasons_of(seen, history)) or not history.accepts_plain
     is_rule = seen.is_refusal and has_values
     if is_rule or seen.status in KEYS_AND_LIMITS:
         return False

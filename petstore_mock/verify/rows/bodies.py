@@ -69,7 +69,7 @@ def _unchecked(member: str, seen: Seen, history: History) -> str:
     tried = [one for one in history.of(operation) if one.probe.expected is REFUSED and one.sent]
     if all(one.is_success for one in tried):
         return f"{operation.name} checks no body"
-    if any(map(partial(_converts, member), tried)):
+    if _converts(member, seen):
         return f"{operation.name} converts values"
     return f"{operation.name} checks no {member}"
 
@@ -77,7 +77,8 @@ def _unchecked(member: str, seen: Seen, history: History) -> str:
 def _converts(member: str, seen: Seen) -> bool:
     """Whether a response has a value of another type than the request."""
     for pet in seen.pets:
-        is_shown = member in seen.sent and member in pet
+        # Null may mean that the member is absent.
+        is_shown = seen.sent.get(member) is not None and member in pet
         if is_shown and type(pet[member]) is not type(seen.sent[member]):
             return True
     return False

@@ -99,8 +99,12 @@ def _of_keeping(operation: Operation) -> Rows:
     if not adds:
         row.operations = (*LISTS, *READS_BY_ID)
         row.send(*[request(one, "{made}", phase=Phase.AFTER_WRONG_CHANGES) for one in READS_BY_ID[:1]])
-    keeps = "the store keeps the {object} although the response is 400 or 401"
-    row.mutant("{lead}refused-is-kept", keeps, changes.keep_refused, (400, 401))
+    row.mutant(
+        "{lead}refused-is-kept",
+        "the store keeps the {object} although the response is 400 or 401",
+        changes.keep_refused,
+        (400, 401),
+    )
     yield row
 
 
@@ -136,8 +140,9 @@ def _is_whole(seen: Seen, history: History) -> bool:
 
 
 def _listed(operation: Operation) -> Clause:
-    words = "Lists show a created animal, once"
-    row = About(operation).means("{section}-listed", words, partial(_is_listed, operation))
+    row = About(operation).means(
+        "{section}-listed", "Lists show a created animal, once", partial(_is_listed, operation)
+    )
     row.operations = LISTS
     row.needs = "a created animal and a list that is not full"
     return row
@@ -145,7 +150,7 @@ def _listed(operation: Operation) -> Clause:
 
 def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
     """Check that lists show the created animals that a read showed, and that no create added two."""
-    if seen.items is None or not seen.is_distinct:
+    if not seen.is_distinct:
         return
     twins = _twins(operation, seen, history)
     if twins:
@@ -159,7 +164,10 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
         is_shown = not history.listed.isdisjoint(looked)
         words = f"the created animals {looked} as well; no list shows any of them{cache_of(seen)}"
         # If lists have other ids than reads, no listed animal can be read.
-        yield Result(is_shown, words, "".join(map(success_clause, READS_BY_ID[:1])))
+        cause = "".join(map(success_clause, READS_BY_ID[:1]))
+        if history.shared:
+            cause = "2-id-assigned"
+        yield Result(is_shown, words, cause)
 
 
 def _twins(operation: Operation, seen: Seen, history: History) -> list[int]:
@@ -322,8 +330,9 @@ def _of_removing(operation: Operation) -> Rows:
     row.send(*_readings(ABSENT))
     row.mistake("not-gone", "does not remove the animal", changes.forget)
     yield row
-    words = "Only the animal of the request is gone"
-    row = about.means("{section}-others-stay", words, partial(_has_left_others, operation))
+    row = about.means(
+        "{section}-others-stay", "Only the animal of the request is gone", partial(_has_left_others, operation)
+    )
     row.needs = "a removed animal, and another one"
     row.after = operation
     row.send(*[request(one, "{known}", phase=Phase.READS) for one in READS_BY_ID[:1]])

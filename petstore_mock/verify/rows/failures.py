@@ -29,13 +29,16 @@ def rows() -> Rows:
 
 
 def _of_odd_values(operation: Operation) -> Clause:
-    words = "No value makes {operation} fail"
-    row = About(operation).means("{section}-{prefix}-never-fails", words, _never_fails)
+    row = About(operation).means("{section}-{prefix}-never-fails", "No value makes {operation} fail", _never_fails)
     row.operations = (operation,)
     if operation in SHOWING:
         row.send(*_odd_reads(operation))
-    fails = changes.refuse_if(_has_odd_value, 500)
-    row.mistake("odd-value-fails", "returns 500 for odd values that no section shows", fails, (*SUCCESSES, 400, 404))
+    row.mistake(
+        "odd-value-fails",
+        "returns 500 for odd values that no section shows",
+        changes.refuse_if(_has_odd_value, 500),
+        (*SUCCESSES, 400, 404),
+    )
     return row
 
 

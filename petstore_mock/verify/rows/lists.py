@@ -47,8 +47,7 @@ def _of_values(operation: Operation, limit: Parameter) -> Clause:
     page = request(operation, phase=Phase.LISTS)
     row.send(*[page.with_parameter(limit, number) for number in (most, least, _FEW, default)])
     for end, bound in (("maximum", most), ("minimum", least)):
-        refuse = changes.refuse_if(changes.has_value(limit, bound))
-        row.mistake(f"{end}-refused", f"refuses {{name}}={bound}", refuse)
+        row.mistake(f"{end}-refused", f"refuses {{name}}={bound}", changes.refuse_if(changes.has_value(limit, bound)))
     return row
 
 
@@ -61,8 +60,7 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
         "{name}: maximum number of animals to return",
         partial(at_most, is_given=True),
     )
-    longer = changes.one_more(limit, least, most)
-    row.mistake("{short}-and-one", "returns one animal too many", longer, OF_REQUESTS)
+    row.mistake("{short}-and-one", "returns one animal too many", changes.one_more(limit, least, most), OF_REQUESTS)
     for other in _queries(operation):
         without_limit = changes.when(changes.has(limit, other), changes.ignore(limit))
         end = f"{{short}}-and-{short(other.name)}-unlimited"
@@ -70,8 +68,12 @@ def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     yield row
     row = about.every("{section}-{short}-default", "{name}: default {default}", partial(at_most, is_given=False))
     row.needs = f"{default} animals"
-    longest = changes.set_default(limit, str(most))
-    row.mutant("{prefix}-default-{most}", "the default {name} is {most}", longest, OF_REQUESTS)
+    row.mutant(
+        "{prefix}-default-{most}",
+        "the default {name} is {most}",
+        changes.set_default(limit, str(most)),
+        OF_REQUESTS,
+    )
     yield row
     bounded = partial(_is_bounded, limit.gap)
     row = about.means("{section}-{short}-bound", "A page has at most {most} animals for any {name}", bounded)
@@ -116,16 +118,20 @@ def _is_bounded(gap: str, seen: Seen, history: History) -> Results:
 
 
 def _of_finding(operation: Operation) -> Clause:
-    words = "A list shows existing animals that its filter selects"
-    row = About(operation).means("{section}-list-finds", words, _finds)
+    row = About(operation).means(
+        "{section}-list-finds", "A list shows existing animals that its filter selects", _finds
+    )
     row.operations = (operation,)
     row.send(*[largest(operation, phase=Phase.LAST_LISTS)] * 2)
     row.mistake("always-empty", "returns an empty list", changes.EMPTY)
     limit = operation.limit
     for parameter in _queries(operation):
         name, word = parameter.name, _word(operation, parameter)
-        empty = changes.when(changes.has(parameter), changes.EMPTY)
-        row.mistake(f"{word}-finds-nothing", f"finds nothing for the {name} filter", empty)
+        row.mistake(
+            f"{word}-finds-nothing",
+            f"finds nothing for the {name} filter",
+            changes.when(changes.has(parameter), changes.EMPTY),
+        )
         if limit is not None:
             after = changes.when(changes.has(limit, parameter), changes.select_after_limit)
             end = f"{short(limit.name)}-and-{short(name)}-cut-first"
@@ -157,8 +163,11 @@ def _of_filter(operation: Operation, parameter: Parameter) -> Rows:
         yield row
         row = about.says("{section}-{short}-accepted", "{name}: each value is allowed", is_accepted)
         for value in allowed:
-            refuse = changes.refuse_if(changes.has_value(parameter, value))
-            row.mistake(f"{value}-refused", f"refuses {{name}}={value}", refuse)
+            row.mistake(
+                f"{value}-refused",
+                f"refuses {{name}}={value}",
+                changes.refuse_if(changes.has_value(parameter, value)),
+            )
     # If there is a row about the allowed values, it has the requests.
     row.send(*_probes(operation, parameter))
     yield row
@@ -210,8 +219,9 @@ def _cause_of_others(wanted: Wanted, seen: Seen, history: History) -> str:
 
 def _add_wrong_filters(row: Clause, operation: Operation, parameter: Parameter) -> None:
     if parameter.where == "path":
-        every_animal = changes.select(parameter, lambda _pet, _wanted: True)
-        row.mistake("{word}-ignored", "ignores the {name} filter", every_animal)
+        row.mistake(
+            "{word}-ignored", "ignores the {name} filter", changes.select(parameter, lambda _pet, _wanted: True)
+        )
         return
     ignore = changes.ignore(parameter)
     row.mistake("{word}-ignored", "ignores the {name} filter", ignore, OF_REQUESTS)
@@ -221,8 +231,11 @@ def _add_wrong_filters(row: Clause, operation: Operation, parameter: Parameter) 
         row.mistake(end, f"ignores {{name}} if {other.name} is given", only_first, OF_REQUESTS)
     if parameter.says.is_ordered:
         row.mistake("{word}-inclusive", "includes the bound of {name}", changes.select(parameter, _with_bound))
-        opposite = changes.select(parameter, _on_other_side)
-        row.mistake("{word}-opposite", "selects the animals on the other side of {name}", opposite)
+        row.mistake(
+            "{word}-opposite",
+            "selects the animals on the other side of {name}",
+            changes.select(parameter, _on_other_side),
+        )
 
 
 def _with_bound(pet: Pet, wanted: Wanted) -> bool:

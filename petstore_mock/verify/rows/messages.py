@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from petstore_mock.verify.row import Clause, Results, Rows
     from petstore_mock.verify.seen import History, Members, Seen
 
+_INCOMPLETE: Final = "{} without members"  # a cause
 _ERRORS: Final = tuple(sorted({*chain.from_iterable(operation.errors for operation in EVERY)}))
 
 
@@ -43,16 +44,18 @@ def rows() -> Rows:
         row.mutant("error-{short}-missing", "error bodies have no {name}", changes.drop_field(name), _ERRORS)
         yield row
     row = every.every("7-status", "The status field of the Error body carries the HTTP status", _has_own_status)
-    other_status = changes.set_field("status", lambda _: 500)
-    row.mutant("error-status-other", "error bodies have the status 500", other_status, _ERRORS)
+    row.mutant(
+        "error-status-other", "error bodies have the status 500", changes.set_field("status", lambda _: 500), _ERRORS
+    )
     yield row
     for status in _ERRORS:
         yield _of_error(status)
 
 
 def _of_base_address() -> Clause:
-    words = "The base address includes the version path segment /v1"
-    row = About(LISTS).every("1-base-address", words, _is_at_base_address)
+    row = About(LISTS).every(
+        "1-base-address", "The base address includes the version path segment /v1", _is_at_base_address
+    )
     row.send(*[request(one, phase=Phase.LISTS) for one in LISTS])
     row.mutant("{prefix}-not-there", "{operation} returns 404 for every valid request", changes.refuse(404))
     return row
@@ -75,8 +78,7 @@ def _of_error(status: int) -> Clause:
     row = about.says("7-{status}-error", "{status}: Error body, as application/json", partial(_is_error, status))
     row.operations = EVERY
     row.needs = f"a response with {status}"
-    words = "responses with {status} have an HTML page as body"
-    row.mutant("{status}-as-html", words, changes.ERROR_PAGE, (status,))
+    row.mutant("{status}-as-html", "responses with {status} have an HTML page as body", changes.ERROR_PAGE, (status,))
     return row
 
 
@@ -97,13 +99,17 @@ def of_member(kind: str, name: str, item: Members) -> Results:
         missing = _missing(kind, item)
         if name in missing:
             words = f"each {kind} to have {' and '.join(missing)}; one has {', '.join(item)}"
-            yield breach(words, f"{kind} without members")
+            yield breach(words, _INCOMPLETE.format(kind))
         return
     if quick(rules)(item[name]):
         yield HELD
         return
     wrong = violations(rules, item[name], name)
-    yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", other_type(kind, name, item[name]))
+    cause = other_type(kind, name, item[name])
+    # The Error of a framework has members of other types, and lacks some.
+    if kind == ERROR and _missing(kind, item):
+        cause = _INCOMPLETE.format(kind)
+    yield Result(not wrong, f"a valid {kind} ({next(iter(wrong), '')})", cause)
 
 
 def _missing(kind: str, item: Members) -> list[str]:
@@ -138,12 +144,19 @@ def _has_json(seen: Seen, history: History) -> Results:
         return
     if not _needs_body(seen):
         return
-    coding, words = seen.header("Content-Encoding"), "a JSON body"
-    if coding:
-        words = f"no content coding (Accept-Encoding is identity), not {coding}"
-    elif seen.beyond_utf8:
-        words = f"a JSON body in UTF-8, unlike `{seen.beyond_utf8}`"
-    yield Result(seen.is_json, words, cause_of(seen, history))
+    yield Result(seen.is_json, f"a JSON body{_unlike(seen)}", cause_of(seen, history))
+
+
+def _unlike(seen: Seen) -> str:
+    """Return in which way a body is no JSON; empty if it is JSON, or another text."""
+    coding = seen.header("Content-Encoding")
+    if coding and not seen.is_json:
+        return f" without a content coding (Accept-Encoding is identity), not {coding}"
+    if seen.beyond_utf8:
+        return f" in UTF-8, unlike `{seen.beyond_utf8}`"
+    if seen.broken_at:
+        return f"; its JSON breaks at `{seen.broken_at}`"
+    return ""
 
 
 def _has_media_type(seen: Seen, history: History) -> Results:
@@ -173,7 +186,11 @@ def _is_array(seen: Seen, history: History) -> Results:
 
 def _has_objects(seen: Seen, _history: History) -> Results:
     if seen.items:
-        yield Result(len(seen.objects) == len(seen.items), "only Pet objects", "form of documents")
+        cause = "form of documents"
+        # The response to an accepted wrong body may have its form.
+        if seen.probe.expected.status:
+            cause = seen.probe.shows
+        yield Result(len(seen.objects) == len(seen.items), "only Pet objects", cause)
 
 
 def _error_of(seen: Seen) -> Members:
@@ -203,7 +220,8 @@ def _is_error(status: int, seen: Seen, _history: History) -> Results:
         return
     error = _error_of(seen)
     # A problem document of RFC 9457, say, has other members and another media type.
-    cause = f"{ERROR} without members" if _missing(ERROR, error) else "media type"
+    cause = _INCOMPLETE.format(ERROR) if _missing(ERROR, error) else "media type"
     if not seen.is_json:
         cause = "1-json-body"
-    yield Result(bool(error) and _is_called_json(seen), "an Error body, as application/json", cause)
+    words = f"an Error body, as application/json{_unlike(seen)}"
+    yield Result(bool(error) and _is_called_json(seen), words, cause)

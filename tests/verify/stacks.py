@@ -1,0 +1,470 @@
+"""Services with reported bugs of stores, workers, gateways and serializers, and correct services near them."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import re
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
+
+from petstore_mock import Behaviour
+from tests.verify.frameworks import fields_of, has_unknown_status, header, is_create, raw_body, sends, sends_fields
+from tests.verify.services import Change, Refuses, Turn, in_pets, nothing, on
+
+Anything = Any
+SEEDED = 30  # animals of the service before a run
+
+
+class Reported(NamedTuple):
+    """A service with one bug: the clause that it breaks, the report, and words that the finding needs."""
+
+    clause: str
+    report: str
+    change: Change = nothing
+    before: Refuses | None = None
+    behaviour: Behaviour | None = None
+    words: str = ""
+
+
+def path_of(turn: Turn) -> str:
+    return str(turn.environ["PATH_INFO"])
+
+
+def id_of(turn: Turn) -> int | None:
+    last = path_of(turn).rpartition("/")[2]
+    return int(last) if last.isdecimal() else None
+
+
+def reads_instead(turn: Turn, pet_id: int) -> None:
+    turn.environ["REQUEST_URI"] = f"{path_of(turn).rpartition('/')[0]}/{pet_id}"
+
+
+# Lists
+
+
+def keep_keys_of_rows(turn: Turn) -> None:
+    """A PHP array with gaps in its keys is an object in JSON."""
+    if on("list", 200)(turn) and "status=" in turn.query:
+        rows = {str(pet["id"] - 1): pet for pet in turn.document}
+        if [*rows] != [str(number) for number in range(len(rows))]:
+            turn.document = rows
+
+
+def number_members(turn: Turn) -> None:
+    """PDO returns each column by its name and by its number."""
+    for pet in turn.pets:
+        pet.update({str(number): value for number, value in enumerate([*pet.values()])})
+
+
+def only_first_status(turn: Turn) -> None:
+    """Lists come in order of the status, and end with it."""
+    if on("list", 200)(turn) and turn.document:
+        first = turn.document[0].get("status")
+        turn.document = [pet for pet in turn.document if pet.get("status") == first]
+
+
+def skip_every_third(turn: Turn) -> None:
+    if on("list", 200)(turn) and "status=" in turn.query and len(turn.document) > 2:
+        turn.document = [pet for place, pet in enumerate(turn.document) if place % 3 != 2]
+
+
+def as_stream(turn: Turn, end: str) -> None:
+    if on("list", 200)(turn) and turn.document:
+        turn.body = f"[{','.join(map(json.dumps, turn.document))}{end}".encode()
+
+
+# Stores
+
+
+class Restarting:
+    """Forgets all created animals now and then, and counts their ids anew."""
+
+    def __init__(self, requests: int) -> None:
+        self._requests = requests
+        self._number = count(1)
+        self._created = self._forgotten = 0
+
+    def before(self, turn: Turn) -> None:
+        if next(self._number) % self._requests == 0:
+            self._forgotten = self._created
+        pet_id = id_of(turn)
+        if pet_id is not None and pet_id > SEEDED:
+            reads_instead(turn, pet_id + self._forgotten)
+
+    def change(self, turn: Turn) -> None:
+        if on("create", 201)(turn):
+            self._created += 1
+        if on("list", 200)(turn):
+            turn.document = [pet for pet in turn.document if not 0 < pet["id"] - SEEDED <= self._forgotten]
+        for pet in turn.pets:
+            if pet["id"] > SEEDED:
+                pet["id"] -= self._forgotten
+
+
+class CleanedUp:
+    """An operator removes each fifth created animal some requests later."""
+
+    def __init__(self) -> None:
+        self._number = count(1)
+        self._since: dict[int, int] = {}
+
+    def change(self, turn: Turn) -> None:
+        number = next(self._number)
+        if on("create", 201)(turn):
+            self._since[turn.document["id"]] = number
+        removed = {pet_id for pet_id, since in self._since.items() if pet_id % 5 == 0 and number - since > 20}
+        if on("list", 200)(turn):
+            turn.document = [pet for pet in turn.document if pet["id"] not in removed]
+        elif on("get", 200)(turn) and turn.document["id"] in removed:
+            turn.refuse(404)
+
+
+def share_ids(turn: Turn) -> None:
+    """Two workers count ids, each for itself."""
+    for pet in turn.pets:
+        if pet["id"] > SEEDED:
+            pet["id"] = SEEDED + (pet["id"] - SEEDED + 1) // 2
+
+
+def read_shared_ids(turn: Turn) -> None:
+    pet_id = id_of(turn)
+    if pet_id is not None and SEEDED < pet_id < 1_000:
+        reads_instead(turn, SEEDED + 2 * (pet_id - SEEDED) - 1)
+
+
+_BLOCK = 1_000_000
+
+
+def number_by_worker(turn: Turn) -> None:
+    for pet in turn.pets:
+        if pet["id"] > SEEDED and pet["id"] % 2:
+            pet["id"] += _BLOCK
+
+
+def read_numbers_of_workers(turn: Turn) -> None:
+    pet_id = id_of(turn)
+    if pet_id is not None and _BLOCK + SEEDED < pet_id < _BLOCK + 1_000:
+        reads_instead(turn, pet_id - _BLOCK)
+
+
+class Upserting:
+    """A create with the name of another animal changes that animal."""
+
+    def __init__(self) -> None:
+        self._former: dict[str, Anything] = {}
+
+    def before(self, turn: Turn) -> int | None:
+        fields = fields_of(turn)
+        is_right = is_create(turn) and type(fields.get("categoryId")) is int and not has_unknown_status(turn)
+        return 409 if is_right and fields.get("name") in self._former else None
+
+    def change(self, turn: Turn) -> None:
+        if turn.name == "create" and turn.status == 409:
+            former = self._former[fields_of(turn)["name"]]
+            former.update(fields_of(turn))
+            turn.respond(201, dict(former))
+        elif on("create", 201)(turn):
+            self._former[turn.document["name"]] = dict(turn.document)
+        kept = {pet["id"]: pet for pet in self._former.values()}
+        for pet in turn.pets:
+            pet.update(kept.get(pet["id"], {}))
+
+
+def refuse_names_in_any_case(turn: Turn, used: set[str]) -> int | None:
+    name = fields_of(turn).get("name")
+    if not is_create(turn) or not isinstance(name, str) or type(fields_of(turn).get("categoryId")) is not int:
+        return None
+    is_used = name.casefold() in used
+    used.add(name.casefold())
+    return 409 if is_used else None
+
+
+def unknown_category(turn: Turn) -> bool:
+    number = fields_of(turn).get("categoryId")
+    return is_create(turn) and type(number) is int and number not in {1, 2, 3, 4, 5} and abs(number) < 2**63
+
+
+def default_comes_later(turn: Turn) -> None:
+    if on("create", 201)(turn) and "status" not in fields_of(turn):
+        turn.document.pop("status", None)
+
+
+def rank_in_reads(turn: Turn) -> None:
+    if on("get", 200)(turn):
+        turn.document["rank"] = 0
+
+
+# Serializers
+
+
+def omit_first_status(turn: Turn) -> None:
+    for pet in turn.pets:
+        if pet.get("status") == "available":
+            del pet["status"]
+
+
+def with_rank(turn: Turn) -> None:
+    for pet in turn.pets:
+        pet.update({"rank": pet["id"] % 3} if pet["id"] % 3 else {})
+
+
+def filter_in_any_case(turn: Turn) -> None:
+    if turn.name == "list":
+        query = re.sub("status=([A-Za-z]+)", lambda match: match[0].lower(), turn.query)
+        turn.environ["REQUEST_URI"] = f"{path_of(turn)}?{query}".rstrip("?")
+
+
+def empty_name_is_null(turn: Turn) -> None:
+    in_pets("name", lambda name: name or None)(turn)
+
+
+def empty_parameters_are_absent(turn: Turn) -> None:
+    if turn.name == "list" and turn.query.endswith("="):
+        turn.environ["REQUEST_URI"] = path_of(turn)
+
+
+def strip_tags(turn: Turn) -> None:
+    in_pets("name", lambda name: html.unescape(re.sub("<[^>]*>?", "", name)))(turn)
+
+
+class Bulk:
+    """Creates an animal for each element of an array."""
+
+    def before(self, turn: Turn) -> None:
+        if turn.name == "create" and header(turn) and raw_body(turn).startswith(b"[{"):
+            elements = json.loads(raw_body(turn))
+            sends(turn, json.dumps(elements[0]).encode())
+            turn.environ["bulk"] = True
+
+    def change(self, turn: Turn) -> None:
+        if on("create", 201)(turn) and turn.environ.get("bulk"):
+            turn.document = [turn.document]
+
+
+def with_arrays(turn: Turn) -> None:
+    if on("create", 201)(turn):
+        turn.document["photos"] = [[]]
+
+
+def convert_and_fill_in(turn: Turn) -> None:
+    """A text is read as a number, and a missing number is 0."""
+    number = fields_of(turn).get("categoryId")
+    if is_create(turn) and "name" in fields_of(turn):
+        if number is None:
+            sends_fields(turn, categoryId=0)
+        elif isinstance(number, str) and number.isdecimal():
+            sends_fields(turn, categoryId=int(number))
+
+
+def refuse_charset(turn: Turn) -> int | None:
+    is_exact = str(turn.environ.get("CONTENT_TYPE", "")) == "application/json"
+    return 415 if turn.name == "create" and header(turn) and not is_exact else None
+
+
+def refuse_other_types(turn: Turn) -> int | None:
+    called = str(turn.environ.get("CONTENT_TYPE", "")).partition(";")[0]
+    return 415 if turn.name == "create" and header(turn) and called != "application/json" else None
+
+
+def negative_ids_count_from_the_end(turn: Turn) -> None:
+    if turn.name == "get" and header(turn) and path_of(turn).endswith("/-1"):
+        reads_instead(turn, SEEDED)
+
+
+def refuse_negative_ids(turn: Turn) -> int | None:
+    return 400 if turn.name == "get" and header(turn) and "/-" in path_of(turn) else None
+
+
+# Errors
+
+
+def as_grpc(turn: Turn) -> None:
+    if turn.status >= 400:
+        turn.document = {"code": turn.status % 17, "message": "no", "details": []}
+
+
+def with_details(turn: Turn) -> None:
+    if turn.status >= 400:
+        turn.document = {**turn.document, "code": "NOT_FOUND", "details": []}
+
+
+def messages_in_array(turn: Turn) -> None:
+    if turn.status == 400:
+        turn.document["message"] = [turn.document["message"]]
+
+
+def with_list_of_errors(turn: Turn) -> None:
+    if turn.status == 400:
+        turn.document["errors"] = [turn.document["message"]]
+
+
+def refuse_without_body(turn: Turn) -> None:
+    if turn.status == 401:
+        turn.body, turn.media_type = b"", "text/plain"
+        turn.fields.append(("WWW-Authenticate", "Bearer"))
+
+
+def refuse_with_charset(turn: Turn) -> None:
+    if turn.status == 401:
+        turn.media_type = "application/json;charset=UTF-8"
+
+
+def compress_errors(turn: Turn) -> None:
+    if turn.status >= 400:
+        turn.body = gzip.compress(json.dumps(turn.document).encode())
+
+
+def compress_errors_and_say_so(turn: Turn) -> None:
+    compress_errors(turn)
+    if turn.status >= 400:
+        turn.fields.append(("Content-Encoding", "gzip"))
+
+
+# Gateways
+
+
+class CachedRefusals:
+    """A cache that keeps a 401 for some requests, for whoever asks for the address."""
+
+    def __init__(self, requests: int, *, by_key: bool = False, tells: bool = True) -> None:
+        self._requests, self._by_key, self._tells = requests, by_key, tells
+        self._number = count()
+        self._kept: dict[Anything, tuple[int, Anything]] = {}
+
+    def change(self, turn: Turn) -> None:
+        number = next(self._number)
+        if turn.name == "create":
+            return
+        asked = path_of(turn), turn.query, header(turn) if self._by_key else ""
+        since, document = self._kept.get(asked, (-self._requests, None))
+        if number - since < self._requests:
+            turn.respond(401, document)
+            if self._tells:
+                turn.fields = [("X-Cache", "Error from cloudfront"), ("Age", str(number - since))]
+        elif turn.status == 401:
+            self._kept[asked] = number, turn.document
+
+
+def restarting() -> Reported:
+    store = Restarting(45)
+    return Reported(
+        "2-id-assigned", "https://github.com/Azure/azure-functions-host/issues/11626", store.change, store.before
+    )
+
+
+def upserting() -> Reported:
+    store = Upserting()
+    return Reported("2-id-assigned", "https://github.com/spinnaker/keel/pull/339", store.change, store.before)
+
+
+REPORTED: dict[str, Callable[[], Reported]] = {
+    "a filtered list is an object": lambda: Reported(
+        "2-pets-array", "https://github.com/laravel/framework/issues/33700", keep_keys_of_rows
+    ),
+    "a comma stands behind the last animal": lambda: Reported(
+        "1-json-body",
+        "https://github.com/rchodava/datamill/issues/80",
+        lambda turn: as_stream(turn, ",]"),
+        words="},]",
+    ),
+    "null stands behind the JSON": lambda: Reported(
+        "1-json-body",
+        "https://github.com/WP-API/WP-API/issues/2845",
+        lambda turn: as_stream(turn, "]null"),
+        words="]null",
+    ),
+    "a store restarts": restarting,
+    "workers count ids": lambda: Reported(
+        "2-id-unique", "https://github.com/yitter/IdGenerator/issues/79", share_ids, read_shared_ids
+    ),
+    "a used name changes the animal": upserting,
+    "a create shows no default": lambda: Reported(
+        "4.2-same-animal",
+        "https://github.com/nuwave/lighthouse/issues/501",
+        default_comes_later,
+        behaviour=Behaviour(status_when_omitted="available"),
+    ),
+    "the first value of an enum is left out": lambda: Reported(
+        "2-status-echoed", "https://github.com/grpc-ecosystem/grpc-gateway/issues/294", omit_first_status
+    ),
+    "values of an enum are in capitals": lambda: Reported(
+        "2-pet-status", "https://github.com/swagger-api/swagger-codegen/issues/7386", in_pets("status", str.upper)
+    ),
+    "an empty name is null": lambda: Reported(
+        "2-pet-name", "https://github.com/aspnet/Mvc/issues/4988", empty_name_is_null
+    ),
+    "tags are stripped": lambda: Reported(
+        "2-name-html", "https://github.com/shopware/shopware/issues/4292", strip_tags
+    ),
+    "an array creates animals": lambda: Reported(
+        "4.2-body-object", "https://github.com/PostgREST/postgrest/issues/17", Bulk().change, Bulk().before
+    ),
+    "a media type with a charset is refused": lambda: Reported(
+        "4.2-created", "https://github.com/aws/chalice/issues/306", before=refuse_charset
+    ),
+    "the id -1 is the last animal": lambda: Reported(
+        "4.3-asked-for",
+        "https://github.com/gem/oq-engine/issues/2323",
+        before=negative_ids_count_from_the_end,
+    ),
+    "errors are those of gRPC": lambda: Reported(
+        "2-error-code", "https://github.com/grpc-ecosystem/grpc-gateway/issues/1842", as_grpc
+    ),
+    "messages are in an array": lambda: Reported(
+        "2-error-message", "https://github.com/nestjs/nest/issues/8272", messages_in_array
+    ),
+    "a refused key has no body": lambda: Reported(
+        "7-401-error", "https://github.com/verdie-g/crpg/issues/90", refuse_without_body
+    ),
+    "errors are compressed without a word": lambda: Reported(
+        "7-400-error",
+        "https://github.com/apache/trafficcontrol/issues/1737",
+        compress_errors,
+        words=r"unlike `\x1f\x8b`",
+    ),
+    "a cache keeps a refused key": lambda: Reported(
+        "5-key",
+        "https://github.com/cloud-gov/pages-core/issues/978",
+        CachedRefusals(25).change,
+        words="a cache may be the cause",
+    ),
+    "a cache keeps a refused key and does not say so": lambda: Reported(
+        "5-key",
+        "https://github.com/cloud-gov/pages-core/issues/978",
+        CachedRefusals(25, tells=False).change,
+        words="a cache may keep a 401",
+    ),
+}
+
+
+def _used_names() -> Refuses:
+    used: set[str] = set()
+    return lambda turn: refuse_names_in_any_case(turn, used)
+
+
+# What changes the response, what sees the request before, and the behaviour of the fake.
+TWINS: dict[str, Callable[[], tuple[Change, Refuses | None, Behaviour | None]]] = {
+    "animals have members with numbers": lambda: (number_members, None, None),
+    "lists end with their first status": lambda: (only_first_status, None, None),
+    "JSON has blanks at its end": lambda: (lambda turn: as_stream(turn, "]\r\n" + 512 * " "), None, None),
+    "an operator removes animals": lambda: (CleanedUp().change, None, None),
+    "workers have blocks of ids": lambda: (number_by_worker, read_numbers_of_workers, None),
+    "a used name in any case is refused": lambda: (nothing, _used_names(), None),
+    "an unknown category is 409": lambda: (nothing, lambda turn: 409 if unknown_category(turn) else None, None),
+    "a further field comes later": lambda: (rank_in_reads, None, None),
+    "a further field is left out if it is 0": lambda: (with_rank, None, None),
+    "filters are in any case": lambda: (nothing, filter_in_any_case, None),
+    "empty parameters are absent": lambda: (nothing, empty_parameters_are_absent, None),
+    "a create returns arrays as well": lambda: (with_arrays, None, None),
+    "other media types are 415": lambda: (nothing, refuse_other_types, None),
+    "negative ids are 400": lambda: (nothing, refuse_negative_ids, None),
+    "errors have details": lambda: (with_details, None, None),
+    "errors have a list of errors": lambda: (with_list_of_errors, None, None),
+    "a refused key has a charset": lambda: (refuse_with_charset, None, None),
+    "errors are compressed": lambda: (compress_errors_and_say_so, None, None),
+    "a cache keeps a refused key apart": lambda: (CachedRefusals(25, by_key=True).change, None, None),
+    "a filter skips animals": lambda: (skip_every_third, None, None),
+}
