@@ -70,7 +70,9 @@ class PythonAdapter:
     """
 
     def __init__(self, make_client: Callable[[Any], object], replies: BinaryIO) -> None:
-        self._make, self._replies, self._writing = make_client, replies, Lock()
+        self._make = make_client
+        self._replies = replies
+        self._writing = Lock()
         self._clients: dict[str, AdaptedClient] = {}
         self._workers: defaultdict[str, _Worker] = defaultdict(_Worker)
         self._requests = {"open": self._open, "call": self._call, "cancel": self._cancel, "close": self._close}

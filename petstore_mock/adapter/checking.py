@@ -165,7 +165,8 @@ class _EndOfProgram:
     """Ends the program of an adapter, and finds the bug of a client whose process does not end with 0."""
 
     def __init__(self, program: AdapterProgram, run: Run) -> None:
-        self._program, self._run = program, run
+        self._program = program
+        self._run = run
 
     def bug(self, played: Iterable[Scenario], found: Sequence[Bug]) -> Bug | None:
         """End the program. If it does not end with 0, play scenarios in new processes, and return a bug that one shows.

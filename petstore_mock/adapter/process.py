@@ -164,6 +164,7 @@ class AdapterProcess:
             if future.done():
                 raise
         if self._calls:
+            self.is_retired = True
             raise StoppedError
         half = b"".join(self._half)
         got = f"half a line, {shown_line(half, self.keys)!r}: end it with a line feed" if half else "none"

@@ -57,7 +57,9 @@ class AdapterProgram:
     """
 
     def __init__(self, command: Sequence[str], patience: float, *, concurrent: bool) -> None:
-        self.command, self.patience, self.concurrent = [*command], patience, concurrent
+        self.command = [*command]
+        self.patience = patience
+        self.concurrent = concurrent
         self.timeout = patience * _PART
         self.pooled = 0  # connections that stay open for all clients of a process
         self._longest_end = ENDS
@@ -124,18 +126,22 @@ class AdapterProgram:
     def renew(self) -> None:
         """End the process, so that the next client begins without the state that earlier clients left."""
         with self._lock:
-            main, self._main = self._main, None
+            main = self._main
+            self._main = None
             if main is not None:
                 main.kill()
 
     def end(self) -> EndedError | None:
         """End all processes as a program ends. Return an error that says how one did not end with 0, or None."""
         with self._lock:
-            running, self._main, self._others = self._running(), None, []
+            running = self._running()
+            self._main = None
+            self._others = []
         for process in running:
             if process.over is not None or not process.is_retired:
                 self._end(process)
-        how, self._last_end = self._last_end, None
+        how = self._last_end
+        self._last_end = None
         return how
 
     def require_end(self) -> None:
@@ -200,7 +206,9 @@ class _Client(ElsewhereClient):
     """A client in a process, with a method for each operation that the adapter has."""
 
     def __init__(self, program: AdapterProgram, petstore: PetStoreMock) -> None:
-        self._program, self._process, self._petstore = program, program.process(), petstore
+        self._program = program
+        self._process = program.process()
+        self._petstore = petstore
         self.pooled = program.pooled
         self._name = self._process.new_client(petstore.api_key)
         request: JsonObject = {
@@ -214,11 +222,8 @@ class _Client(ElsewhereClient):
             request["ca"] = petstore.tls.ca_path
         try:
             self._process.ask_soon(request)
-        except ClientError:
+        except (ClientError, StoppedError):
             program.leave(self._process)
-            raise
-        except StoppedError:
-            self.abandon()
             raise
 
     def __getattr__(self, name: str) -> object:  # a method of the interface
@@ -270,7 +275,6 @@ class _Client(ElsewhereClient):
         return self._process.tasks()
 
     def stop(self) -> None:
-        """End the process. The next client gets another one."""
         self._process.stop()
 
     def abandon(self) -> None:

@@ -104,7 +104,8 @@ def shown_line(line: bytes, keys: Collection[str]) -> str:
 
 def hello_of(message: Message) -> Hello:
     """Return what the first message of an adapter says; raise ReplyError if it is no right hello."""
-    version, operations = message.get("hello"), message.get("operations")
+    version = message.get("hello")
+    operations = message.get("operations")
     if version != VERSION:
         raise ReplyError(f'expected the first line to be a reply to hello; begin it with {{"hello": {VERSION}, ...')
     if not is_array(operations) or not operations:
@@ -113,7 +114,9 @@ def hello_of(message: Message) -> Hello:
         if name not in [*OPERATIONS]:
             hint = did_you_mean(name, OPERATIONS)
             raise ReplyError(f"expected operations among {in_words(OPERATIONS)}; got {name!r}{hint}")
-    concurrent, cancel, name = message.get("concurrent", False), message.get("cancel", False), message.get("name", "")
+    concurrent = message.get("concurrent", False)
+    cancel = message.get("cancel", False)
+    name = message.get("name", "")
     has_flags = isinstance(concurrent, bool) and isinstance(cancel, bool)
     if not has_flags or not isinstance(name, str):
         raise ReplyError("expected concurrent and cancel as true or false, and name as a text")

@@ -213,7 +213,8 @@ class AdaptedClient:
     def close(self) -> None:
         """Leave the client's ``with`` block, or close the client if it can be closed."""
         if self.closing is not None:
-            closing, self.closing = self.closing, self.closing_again
+            closing = self.closing
+            self.closing = self.closing_again
             self._value(closing())
 
     def leave(self, error: BaseException) -> None:

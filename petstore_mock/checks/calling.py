@@ -42,7 +42,6 @@ _FIRST_TICK: Final = 0.0005
 _LONGEST_TICK: Final = 0.1  # seconds; a longer tick means that the computer and client slept
 _INTERRUPTS: Final = 50
 _INTERVAL: Final = 0.5  # seconds between two looks at the processor time of a call, at most
-_LEAST_LOOKS: Final = 3  # before a call that waits without a reason counts as ended
 _CALL_BACK: Final = frozenset({"weakref", "_weakrefset"})  # modules whose functions the interpreter calls
 
 _LOOK: Final = 0.001  # seconds between two looks at the other call
@@ -128,32 +127,33 @@ class Player:
         ``client`` is None if the work is no call, for example while the client is made.
         ``look`` is called again and again meanwhile, with the threads of the call, if there is one.
         """
-        future, began = self.play(work), monotonic()
+        future = self.play(work)
+        began = monotonic()
         attendance = _Attendance(journal, limits, self._thread, client, handshake=handshake)
-        pulse = attendance.pulse
         tick = _FIRST_TICK
         while not _is_done(future, tick):
             tick = min(2 * tick, _TICK)
             if look is not None:
                 look(attendance.threads)
             ended = attendance.ended()
-            pulse.look()
+            attendance.pulse.look()
             if ended is None or future.done():
                 continue
-            self.is_lost, self.lost_at = True, _lines_of(attendance.threads)
+            self.is_lost = True
+            self.lost_at = _lines_of(attendance.threads)
             if ended in {"ran away", "computed"}:
                 attendance.elsewhere.stop()
                 _interrupt(self._thread, future.done)
-                for loop in pulse.threads:
+                for loop in attendance.pulse.threads:
                     # A loop that turns cancels the task of the call. An error would end the loop itself.
-                    _interrupt(loop, pulse.is_beating)
+                    _interrupt(loop, attendance.pulse.is_beating)
             self.end()
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = future.result()
         if isinstance(outcome.error, StoppedError):
             # Each call of the process may be the one that computes. The machine plays them again, one at a time.
             return Outcome(seconds=monotonic() - began, ended="computed")
-        outcome.held = pulse.taken()
+        outcome.held = attendance.pulse.taken()
         return outcome
 
     def _run(self) -> None:
@@ -196,15 +196,21 @@ class _Attendance:
     def __init__(
         self, journal: Exchanges, limits: Limits, player: Thread, client: AdaptedClient | None, *, handshake: bool
     ) -> None:
-        self._journal, self._limits, self._player, self._handshake = journal, limits, player, handshake
-        self.pulse, self.elsewhere = Pulse(), ElsewhereClient()
+        self._journal = journal
+        self._limits = limits
+        self._player = player
+        self._handshake = handshake
+        self.pulse = Pulse()
+        self.elsewhere = ElsewhereClient()
         if client is not None:
-            self.pulse, self.elsewhere = client.pulse, client.elsewhere
+            self.pulse = client.pulse
+            self.elsewhere = client.elsewhere
         self._before = len(journal)
         self._looked = monotonic()
         self._requests = 0
         self._waited = 0.0
-        self._interval = min(_INTERVAL, limits.longest_standstill / _LEAST_LOOKS)
+        # A call that computes needs three looks before it would count as one that stands still.
+        self._interval = min(_INTERVAL, limits.longest_standstill / 3)
         self._times: list[Times] = []  # the processor times of the call, at intervals since the last request
 
     @property
@@ -224,7 +230,9 @@ class _Attendance:
         is_in_flight = last is not None and last.in_flight
         is_due = is_in_flight and not hangs
         if is_due or requests != self._requests:
-            self._waited, self._requests, self._times = 0.0, requests, []
+            self._waited = 0.0
+            self._requests = requests
+            self._times = []
             return None
         self._waited += tick
         self._look_at_times()
@@ -282,10 +290,14 @@ def at_once(
     """
     if all(map(client.is_async, calls)):
         return [attempt(task.result, classify) for task in client.gather(calls)]
-    first, second = _Hold(hold), _Hold(then)
-    first.other, first.until = second, second.begun
-    second.other, second.until = first, first.ended
-    players, futures = (Player(), Player()), list[Future[Any]]()
+    first = _Hold(hold)
+    second = _Hold(then)
+    first.other = second
+    first.until = second.begun
+    second.other = first
+    second.until = first.ended
+    players = (Player(), Player())
+    futures = list[Future[Any]]()
     for player, one, call in zip(players, (first, second), calls, strict=True):
         futures.append(player.play(partial(one.run, partial(client.call, call))))
         player.end()
@@ -312,11 +324,15 @@ class _Hold:
 
     def __init__(self, place: int | None) -> None:
         # ``thread`` is the identifier of the thread while the call runs, else 0.
-        self._place, self._reached, self.thread = place, 0, 0
-        self.begun, self.ended = threading.Event(), threading.Event()
+        self._place = place
+        self._reached = 0
+        self.thread = 0
+        self.begun = threading.Event()
+        self.ended = threading.Event()
 
     def run(self, call: Thunk) -> Any:  # noqa: ANN401  # a client returns any object
-        former, self.thread = sys.gettrace(), threading.get_ident()
+        former = sys.gettrace()
+        self.thread = threading.get_ident()
         if self._place is not None:
             sys.settrace(self._trace)
         try:
@@ -343,7 +359,9 @@ class _Hold:
     def _wait(self) -> None:
         """Wait until the other call ends, stops, or waits for this call, for example for its lock."""
         self.begun.set()
-        seen, looks, deadline = None, 0, monotonic() + _LONGEST
+        seen = None
+        looks = 0
+        deadline = monotonic() + _LONGEST
         while looks < _STANDS and monotonic() < deadline:
             if self.until.wait(_LOOK):
                 return
@@ -352,4 +370,5 @@ class _Hold:
                 looks = 0
                 continue
             place = (id(frame), frame.f_lasti)
-            looks, seen = (looks + 1 if place == seen else 0), place
+            looks = looks + 1 if place == seen else 0
+            seen = place

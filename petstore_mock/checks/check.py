@@ -205,7 +205,8 @@ class Observation:
     @property
     def done(self) -> tuple[Call, Outcome] | None:
         """The call and its outcome. None if one of them is not known, or if the call did not end."""
-        call, outcome = self.call, self.outcome
+        call = self.call
+        outcome = self.outcome
         if call is None or outcome is None or outcome.ended is not None:
             return None
         return call, outcome
@@ -242,7 +243,10 @@ class Mistake:
     """A broken rule of a check, and the data for its sentence. Mistakes with the same symptom have one cause."""
 
     def __init__(self, rule: str, source: Source | None = None, symptom: str = "", **data: object) -> None:
-        self.rule, self.source, self.symptom, self.data = rule, source, symptom, data
+        self.rule = rule
+        self.source = source
+        self.symptom = symptom
+        self.data = data
 
 
 class Source(NamedTuple):
@@ -320,9 +324,11 @@ class Check:
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
         __tracebackhide__ = True
         if isinstance(seen, Observation):
-            observation, offers = seen, seen.offers
+            observation = seen
+            offers = seen.offers
         else:
-            observation, offers = Observation(list(seen)), frozenset[Need]({"journal"})
+            observation = Observation(list(seen))
+            offers = frozenset[Need]({"journal"})
         missing = self.needs - offers
         if missing:
             refuse(

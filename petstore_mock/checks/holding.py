@@ -53,7 +53,8 @@ class Growth:
     """Compares the sizes of a client's containers before and after many equal calls."""
 
     def __init__(self, client: object, test: str) -> None:
-        self._client, self._test = client, test
+        self._client = client
+        self._test = test
         self._latest: object = None
         self._count = 0
         self._sizes: Mapping[str, int] = {}

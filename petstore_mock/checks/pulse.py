@@ -26,18 +26,17 @@ BUSY: Final = 0.2  # the part of a time in which a thread that computes uses the
 _LOOKS: Final = 9  # in a late beat, if the computer is not busy
 _STILL: Final = 1.0  # seconds without a beat, in a loop that a call holds
 _SETTLES: Final = 0.1  # seconds in which the loop may beat again after a call
-_SECOND: Final = 1e9  # nanoseconds
 
 
 class Times(NamedTuple):
     """How long tasks have run since they began, and how long they have waited for a processor, in seconds."""
 
-    ran: float = 0.0
-    waited: float = 0.0
+    ran: float
+    waited: float
 
     def is_busy(self, seconds: float) -> bool:
         """Whether tasks with these times computed as much as they could, for some seconds."""
-        return self.ran >= BUSY * max(0.0, seconds - self.waited)
+        return self.ran >= BUSY * (seconds - self.waited)
 
 
 def times_of(tasks: Iterable[str]) -> Times:
@@ -45,10 +44,10 @@ def times_of(tasks: Iterable[str]) -> Times:
     ran = waited = 0
     for task in tasks:
         with suppress(OSError), open_file(f"/proc/{task}/schedstat", encoding="ascii") as file:
-            numbers = file.read().split()
-            ran += int(numbers[0])
-            waited += int(numbers[1])
-    return Times(ran / _SECOND, waited / _SECOND)
+            has_run, has_waited, _ = map(int, file.read().split())
+            ran += has_run
+            waited += has_waited
+    return Times(ran / 1e9, waited / 1e9)  # from nanoseconds
 
 
 class Pulse:
@@ -62,12 +61,15 @@ class Pulse:
 
     def beat(self, loop: AbstractEventLoop) -> None:
         """Measure how late the beat is, and plan the next. The loop calls it."""
-        now, used = monotonic(), _thread_time()
+        now = monotonic()
+        used = _thread_time()
         late = now - self._beaten - _BEAT
         is_busy = used - self._used > BUSY * late
         if self._beats and not is_busy and self._looks >= _LOOKS:
             self._held = max(self._held, late)
-        self._beaten, self._used, self._looks = now, used, 0
+        self._beaten = now
+        self._used = used
+        self._looks = 0
         self._beats += 1
         loop.call_later(_BEAT, self.beat, loop)
 
@@ -87,5 +89,6 @@ class Pulse:
         deadline = monotonic() + _SETTLES
         while self._looks >= _LOOKS and monotonic() < deadline:
             sleep(_BEAT / 10)
-        held, self._held = self._held, 0.0
+        held = self._held
+        self._held = 0.0
         return held

@@ -348,7 +348,8 @@ def literal(value: object) -> str:
 def _literal_of_text(text: str) -> str:
     if len(text) > _SHOWN:
         for size in (1, 2, 3):
-            unit, count = text[:size], len(text) // size
+            unit = text[:size]
+            count = len(text) // size
             if unit * count == text:
                 return f"{unit!a} * {count}"
     # Editors and web forms may change text that is not in Unicode's composed form (NFC).

@@ -199,7 +199,8 @@ def _needless_body(exchange: Exchange) -> Mistake | None:
 
 def _is_excused(seen: Observation, place: int) -> bool:
     """Whether a violation is expected, or due to a revoked key, a removed operation, a gap or a redirection."""
-    exchange, call = seen.exchanges[place], seen.call
+    exchange = seen.exchanges[place]
+    call = seen.call
     if exchange.expected or exchange.condition is None:
         return exchange.expected
     name = exchange.condition.name
@@ -304,7 +305,8 @@ def _wrong_parameter(call: Call, exchange: Exchange, in_path: Mapping[str, str])
         if parameter is call.row.identifier:
             continue
         name = parameter.name
-        wanted, sent = call.arguments.get(name), _text_of(parameter, exchange, in_path)
+        wanted = call.arguments.get(name)
+        sent = _text_of(parameter, exchange, in_path)
         default = schemas.parameters(call.row)[name].get("default")
         is_default = wanted is None and _is_text_of(sent, default)
         if is_default or _is_text_of(sent, wanted):

@@ -211,7 +211,7 @@ _GOES_ON: Final = {
 )
 def call_ends(seen: Observation) -> Mistake | None:
     outcome = seen.ending
-    if outcome.ended in {None, "left"}:
+    if outcome.ended is None or outcome.ended == "left":
         return None
     if outcome.ended == "hung":
         where = " in the TLS handshake" if seen.flaw is not None else ""
@@ -441,7 +441,9 @@ def _after_loss(call: Call, fault: Fault, expected: _Allowed) -> _Allowed:
 
 def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     """Return the outcomes that a response allows if it arrives whole."""
-    fault, condition, row = exchange.fault, exchange.condition, call.row
+    fault = exchange.fault
+    condition = exchange.condition
+    row = call.row
     told = "" if fault is None else f" (fault {_shown(fault, exchange)})"
     if fault is not None and fault.row.responds:
         return _Allowed(_by_status(fault), f"the service returned {fault.status}{told}")
@@ -657,7 +659,9 @@ def _difference(name: str, found: Any, right: Any) -> Mistake:  # noqa: ANN401
     are_texts = isinstance(found, str) and isinstance(right, str)
     if are_texts and len(right) > _LONG:
         at = len(commonprefix([found, right]))  # noqa: RUF071  # characters are meant
-        found, right, where = found[at:], right[at:], f" from character {at} on"
+        found = found[at:]
+        right = right[at:]
+        where = f" from character {at} on"
     shown = f"whose {name}{where} is {shortened(found)} ({type_name(found)})"
     if found is None:
         shown = f"without {name}"

@@ -124,7 +124,8 @@ def _misplaced(policy: Policy, asked: Exchanges) -> Mistake | None:
             continue
         if failure not in policy.on:
             failures = ", ".join(map(str, policy.on))
-            line, response = latter.request_line, came(former)
+            line = latter.request_line
+            response = came(former)
             return Mistake("retry that is not promised", request=line, response=response, failures=failures)
         mistake = _paused(policy, number, former, latter)
         if mistake is not None:
@@ -141,7 +142,8 @@ def _paused(policy: Policy, number: int, former: Exchange, latter: Exchange) -> 
     told = seconds_told(former)
     if told is not None:
         # The hint of the service may replace the client's own pause.
-        low, high = 0.0, max(high, *told) + 1
+        low = 0.0
+        high = max(high, *told) + 1
     if low - _EARLY <= pause <= high + _LATE:
         return None
     return Mistake("pause that is not promised", pause=pause, low=low, high=high)

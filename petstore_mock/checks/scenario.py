@@ -172,7 +172,8 @@ class Scenario:
         members = _fields_of(Scenario, data, "a scenario")
         steps = members.get("steps", ())
         require(is_array(steps), "steps as a list", steps=steps)
-        behaviour, place = members.get("behaviour", {}), members.get("environment")
+        behaviour = members.get("behaviour", {})
+        place = members.get("environment")
         require(is_object(behaviour), "behaviour as an object", behaviour=behaviour)
         require(place is None or isinstance(place, str), "environment as a name or null", environment=place)
         odd_key = members.get("odd_key", True)
@@ -252,7 +253,8 @@ def _read(arguments: JsonObject, required: Iterable[str], owner: str) -> JsonObj
 def _fault(data: object) -> PlannedFault:
     members = _fields_of(PlannedFault, data, "a planned fault")
     require("fault" in members, "a planned fault with a fault", got=data)
-    on, at = members.get("on"), members.get("at", "before_commit")
+    on = members.get("on")
+    at = members.get("at", "before_commit")
     if on is not None:
         one_of(on, OPERATIONS, "operation")
     one_of(at, get_args(CommitPoint), "point of a fault")

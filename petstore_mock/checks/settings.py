@@ -83,6 +83,10 @@ def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
         gc.disable()
 
 
+def _set_gc_threshold(threshold: tuple[int, int, int]) -> None:
+    gc.set_threshold(*threshold)
+
+
 def _loop_policy() -> object:
     """Return the policy of event loops, or None for asyncio's own, which asyncio makes when it needs one."""
     policy = getattr(asyncio.events, "_event_loop_policy", None)
@@ -157,7 +161,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "threading.setprofile()": Setting(threading.getprofile, threading.setprofile),
     "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
     "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
-    "gc.get_threshold()": Setting(gc.get_threshold, lambda threshold: gc.set_threshold(*threshold)),
+    "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
     "gc.callbacks": Setting(lambda: gc.callbacks[:], partial(operator.setitem, gc.callbacks, slice(None))),
     "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),

@@ -256,7 +256,8 @@ class _Records(logging.Handler):
 
     def __init__(self, texts: list[Shown], unformatted: list[str]) -> None:
         super().__init__()
-        self._texts, self._unformatted = texts, unformatted
+        self._texts = texts
+        self._unformatted = unformatted
 
     def emit(self, record: logging.LogRecord) -> None:
         place = f"a log record of the logger {record.name!r}"
@@ -273,7 +274,9 @@ class _Stream:
     """A stream that keeps the printed texts."""
 
     def __init__(self, stream: Any, texts: list[Shown], name: str) -> None:  # noqa: ANN401
-        self._stream, self._texts, self._name = stream, texts, name
+        self._stream = stream
+        self._texts = texts
+        self._name = name
 
     def write(self, text: str) -> Any:  # noqa: ANN401
         self._texts.append(Shown(text, self._name))

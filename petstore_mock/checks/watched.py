@@ -64,7 +64,9 @@ class Found(ReportedError):  # noqa: N818  # it reports a bug of the client, not
 
     def __init__(self, finding: Finding, outcome: Outcome | None) -> None:
         super().__init__(str(finding))
-        self.finding, self.outcome = finding, outcome
+        self.finding = finding
+        self.outcome = outcome
+        self.ended = None if outcome is None else outcome.ended
 
 
 class BlockError(Exception):
@@ -140,7 +142,8 @@ class WatchedClient:
         ignore: Iterable[str] = (),
     ) -> None:
         self.petstore: Any = petstore  # a PetStoreMock, or a mock in another process
-        self.quiet, self.others = quiet, [*others]
+        self.quiet = quiet
+        self.others = [*others]
         self.made_in = get_ident()
         self.player = _player_here()
         self.limits = Limits(patience, longest_wait, _STANDSTILL)
@@ -151,7 +154,8 @@ class WatchedClient:
         self.known: Container[Group] = ()  # the groups of findings that do not count any more
         self._checks = tuple(CHECKS.values() if checks is None else checks)
         self._ignore = checked_rules(ignore, self._checks)
-        self._classify, self._read_pet = classify, read_pet
+        self._classify = classify
+        self._read_pet = read_pet
         self._results: list[Kept] = []
         self._errors: list[Thunk] = []  # weak references to the latest exceptions
         self._keys = [petstore.api_key]
@@ -323,7 +327,8 @@ class WatchedClient:
         self._find(seen)
         self._leave(outcome)
         # The traceback references the outcome, and perhaps a connection.
-        error, outcome.error = outcome.error, None
+        error = outcome.error
+        outcome.error = None
         if error is None:
             # Reading a result for which the client has sent nothing may send a request in the middle of a later call.
             if seen.exchanges:
@@ -379,7 +384,8 @@ class WatchedClient:
         journal: Exchanges = self.petstore.journal
         if player.is_lost:
             # The call that did not end may still send requests.
-            player, journal = Player(), ()
+            player = Player()
+            journal = ()
         context = copy_context()
         outcome = player.attend(
             lambda: context.run(attempt, function, self._classify),
@@ -458,7 +464,9 @@ class WatchedClient:
             return None
         reference = _reference(client.client)
         held = holders(client.client, self._test)
-        running, lost, changed = client.tasks_left, client.lost, client.changed
+        running = client.tasks_left
+        lost = client.lost
+        changed = client.changed
         sent = len(self.petstore.journal)
         # Threads of other clients can't be told from threads of this one.
         alone = closed and not _clients_here()
@@ -515,7 +523,9 @@ class WatchedClient:
 
     def _observed(self, **given: Any) -> Observation:  # fields of an observation
         """Return the observation of everything since the last one."""
-        petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
+        petstore = self.petstore
+        journal = self.petstore.journal
+        before = _looked_at[self.petstore]
         exchanges = [*journal[before:]]
         foreign = list[Any]()
         seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)

@@ -35,7 +35,8 @@ COMMANDS: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. By default, the arguments are those of the process."""
-    stdout, stderr = _stream(sys.stdout, 1), _stream(sys.stderr, 2)
+    stdout = _stream(sys.stdout, 1)
+    stderr = _stream(sys.stderr, 2)
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments, stdout, stderr)
         stdout.flush()

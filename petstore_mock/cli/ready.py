@@ -89,7 +89,8 @@ def _addresses_of_serve() -> list[str]:
     names = ("host", "port", "control_port", "tls", "tls_cert")
     serve = options_at("serve")
     options = values_of(Namespace(), {name: serve[name] for name in names})
-    host, port = options["host"], options["port"]
+    host = options["host"]
+    port = options["port"]
     own_port = options["control_port"]
     if own_port:
         # This port has no TLS.

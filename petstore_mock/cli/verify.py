@@ -42,7 +42,8 @@ def add_shared_options(parser: ArgumentParser) -> None:
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
     arguments = signature(verify).parameters
     for name, option in options_at("verify").items():
-        words, default = option.words, arguments[name].default
+        words = option.words
+        default = arguments[name].default
         read: Any = str
         if default is not None:
             words += " (default: %(default)s)"

@@ -306,9 +306,11 @@ def _character(escape: str) -> str:
 
 
 def _in_source(text: str, hidden: FoundKey, layers: Iterable[_Decoded]) -> FoundKey:
-    begin, end = hidden.begin, hidden.end
+    begin = hidden.begin
+    end = hidden.end
     for layer in reversed(tuple(layers)):
-        begin, end = layer.source(begin), layer.source(end)
+        begin = layer.source(begin)
+        end = layer.source(end)
     escaping = " percent-encoded" if "%" in text[begin:end] else " escaped"
     return hidden._replace(begin=begin, end=end, encoding=hidden.encoding or escaping)
 

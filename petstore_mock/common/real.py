@@ -68,4 +68,6 @@ class Thread(threading.Thread):
 
     __init__ = _bound(threading.Thread.__init__)
     join = _bound(threading.Thread.join)
-    start, run, is_alive = threading.Thread.start, threading.Thread.run, threading.Thread.is_alive
+    start = threading.Thread.start
+    run = threading.Thread.run
+    is_alive = threading.Thread.is_alive

@@ -127,7 +127,8 @@ def shown_url(url: object) -> str:
     """
     beginning, separator, rest = str(url).partition("://")
     if not separator:
-        beginning, rest = "", str(url)
+        beginning = ""
+        rest = str(url)
     _, at, host = rest.rpartition("@")
     if at:
         rest = f"{_HIDDEN}@{host}"

@@ -412,7 +412,8 @@ def _pieces(texts: Iterator[str]) -> Iterator[bytes]:
         size += len(text)
         if size >= _PIECE:
             yield "".join(waiting).encode("utf-8", "replace")
-            waiting, size = [], 0
+            waiting = []
+            size = 0
     yield "".join(waiting).encode("utf-8", "replace")
 
 

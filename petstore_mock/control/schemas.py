@@ -93,7 +93,8 @@ def _arguments_of(
     sent: dict[str, Schema] = {}
     required: list[str] = []
     for parameter in parameters:
-        name, hint = parameter.name, hints[parameter.name]
+        name = parameter.name
+        hint = hints[parameter.name]
         role = _role_of(hint)
         if role is not None:
             added[name] = role
@@ -128,7 +129,8 @@ def schema(hint: object) -> Schema:
     """Return the JSON Schema of an annotation. A TypedDict becomes a component."""
     if hint in _PLAIN:
         return _PLAIN[hint]
-    origin, parts = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    parts = get_args(hint)
     if origin is None:
         return _component(cast("type", hint))
     if origin is NotRequired:

@@ -210,9 +210,11 @@ class FaultHandle(Stays):
 
     def why_not(self) -> str:
         """Return the reasons why it has not fired as often as planned, as text."""
-        what, met = "request", "matched"
+        what = "request"
+        met = "matched"
         if self.at == "handshake":
-            what, met = "connection", "met"
+            what = "connection"
+            met = "met"
         reasons = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
         if self._last_miss:
             reasons.append(self._last_miss)
@@ -301,7 +303,8 @@ class FaultPlan:
     def add(self, handle: FaultHandle) -> FaultHandle:
         with self.lock:
             self._planned += 1
-            handle.plan, handle.id = self, self._planned
+            handle.plan = self
+            handle.id = self._planned
             others = self.every if len(self.every) < _KEPT else self.in_force
             self.every = [*others, handle]
             return handle

@@ -69,9 +69,11 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
 
 def _change_response(world: World, mutant: Mutant, exchange: Exchange, response: Response, turn: Turn) -> None:
     turn.former = exchange.former
-    turn.status, turn.media_type = response.status, response.head.get("Content-Type")
+    turn.status = response.status
+    turn.media_type = response.head.get("Content-Type")
     turn.document = loads(response.body) if response.body else None
-    former, animals = _shown(turn), world.store.bodies()
+    former = _shown(turn)
+    animals = world.store.bodies()
     mutant.change(turn)
     is_same = _shown(turn) == former and turn.body is None
     if is_same and world.store.bodies() == animals:

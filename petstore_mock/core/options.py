@@ -571,7 +571,8 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
     """Return ``base`` with one test's options that are set. ``gaps`` override its behaviour, ``seed`` adds animals."""
     chosen = without_none(own)
-    gaps, added = chosen.pop("gaps", {}), chosen.pop("seed", None)
+    gaps = chosen.pop("gaps", {})
+    added = chosen.pop("seed", None)
     values: dict[str, Any] = {name: OPTIONS[name].check(name, value) for name, value in chosen.items()}
     start = base._replace(added=added, **values)
     if gaps:

@@ -103,7 +103,8 @@ def _dress(world: World, exchange: Exchange, response: Response) -> Response:
 
 
 def _respond(world: World, exchange: Exchange) -> Response | Deferred:
-    request, refused_key = exchange.request, world.refused_key(exchange.request)
+    request = exchange.request
+    refused_key = world.refused_key(exchange.request)
     if world.mutant is not None:
         request, refused_key = mutation.before(world, world.mutant, exchange, refused_key)
     route = world.store.rules.route(request.method, request.target, request.fields)
@@ -133,7 +134,8 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
             detail = "it was revoked" if world.owner is None else f"the world of {world.owner} revoked it"
         return Refusal(refused_key, detail=detail)
     world.use_key(request)
-    store, limit = world.store, world.store.rules.policies.rate_limit
+    store = world.store
+    limit = world.store.rules.policies.rate_limit
     judged = validate(store.rules, request, route)
     if isinstance(judged, Refusal):
         return judged
@@ -149,7 +151,9 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
 
 def _execute(call: Call) -> Response:
     """Execute an operation, and cache the response of a read-only one."""
-    world, store, operation = call.world, call.world.store, call.operation
+    world = call.world
+    store = call.world.store
+    operation = call.operation
     cached = store.responses.get(call.route)
     if cached is not None and cached.date == store.date:
         call.exchange.executed = True
@@ -169,7 +173,8 @@ def _execute(call: Call) -> Response:
 
 def _removal(call: Call) -> Refusal | None:
     """Return the refusal of an operation that the service has removed by now (gap after_removal)."""
-    operation, store = call.operation, call.world.store
+    operation = call.operation
+    store = call.world.store
     condition = store.rules.policies.after_removal
     if condition is None or operation.removed_at is None or store.now() < operation.removed_at.timestamp():
         return None
@@ -183,7 +188,8 @@ def _may_come_again(call: Call, response: Response) -> bool:
     second needs a new response, because ``Date`` and the removal of getPet depend on the time. The store caches no
     response that a mutant may change later, and none with paging headers: a link depends on the client's base address.
     """
-    world, store = call.world, call.world.store
+    world = call.world
+    store = call.world.store
     has_variants = world.mutant is not None or store.rules.policies.paging_headers is not None
     if has_variants or store.hidden or call.operation.commits:
         return False
@@ -192,14 +198,17 @@ def _may_come_again(call: Call, response: Response) -> bool:
 
 def success(call: Call, content: bytes | None = None, fields: ResponseFields = ()) -> Response:
     """Return the response to a successful call, with canonical JSON or without a body."""
-    operation, store = call.operation, call.world.store
+    operation = call.operation
+    store = call.world.store
     deprecation = store.rules.policies.deprecation_headers(operation.removed_at)
     return _render(store, operation.success, content, (*deprecation, *fields))
 
 
 def list_pets(call: Call) -> Response:
     """Return at most ``limit`` animals that match the filters (§4.1)."""
-    route, store, policies = call.route, call.world.store, call.world.store.rules.policies
+    route = call.route
+    store = call.world.store
+    policies = call.world.store.rules.policies
     limit = route.arguments["limit"]
     ids = store.ids(route.filters)
     if store.hidden:
@@ -218,7 +227,9 @@ def list_pets(call: Call) -> Response:
 
 def create_pet(call: Call) -> Response:
     """Create an animal, and return it with its assigned id (§4.2)."""
-    store, policies, pet_id = call.world.store, call.world.store.rules.policies, call.world.store.free_id()
+    store = call.world.store
+    policies = call.world.store.rules.policies
+    pet_id = call.world.store.free_id()
     pet = {"id": pet_id, **(call.body or {})}
     for field, gap in OMITTED.items():
         instead = choice_of(policies, gap.name)
@@ -238,7 +249,8 @@ def create_pet(call: Call) -> Response:
 
 def get_pet(call: Call) -> Response | Refusal:
     """Return the animal (§4.3)."""
-    store, pet_id = call.world.store, call.route.pet_id
+    store = call.world.store
+    pet_id = call.route.pet_id
     content = store.get(pet_id)
     if content is None or store.hides(pet_id):
         return Refusal("absent_pet", detail=f"petId {pet_id}")
@@ -261,7 +273,8 @@ if EXECUTORS.keys() != OPERATIONS.keys():
 
 def _render(store: Store, status: int, canonical: bytes | None = None, fields: ResponseFields = ()) -> Response:
     """Return a response with a JSON body in the style of the behaviour, or without a body."""
-    rules, head = store.rules, (SERVER, *fields)
+    rules = store.rules
+    head = (SERVER, *fields)
     if canonical is not None:
         head = (("Content-Type", rules.policies.content_type), *head)
         for rewrite in rules.rewrites:
@@ -277,8 +290,10 @@ def _head(status: int, fields: ResponseFields) -> Head:
 def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
     """Return the error response of a refusal (§7), and record it in the exchange. Its message masks keys."""
     condition = CONDITIONS[refusal.condition]
-    exchange.condition, exchange.detail = condition, refusal.detail
-    exchange.violations, exchange.omitted = tuple(refusal.violations), refusal.violations.omitted
+    exchange.condition = condition
+    exchange.detail = refusal.detail
+    exchange.violations = tuple(refusal.violations)
+    exchange.omitted = refusal.violations.omitted
     message = condition.message
     words = refusal.violations.in_words() or refusal.detail
     if words:
@@ -297,7 +312,8 @@ def _error(store: Store, condition: Condition, message: str, fields: ResponseFie
 
 
 def _meet_fault(call: Call) -> Response | Deferred:
-    world, exchange = call.world, call.exchange
+    world = call.world
+    exchange = call.exchange
     fault = world.plan.choose("before_commit", exchange, world.store.random)
     if fault is None:
         return _commit(call)
@@ -318,7 +334,8 @@ def _meet_fault(call: Call) -> Response | Deferred:
 
 def _commit(call: Call) -> Response | Deferred:
     """Execute the operation, then apply a fault that is planned with ``at="after_commit"``."""
-    world, exchange = call.world, call.exchange
+    world = call.world
+    exchange = call.exchange
     response = _execute(call)
     if not call.operation.commits or not exchange.executed:
         return response
@@ -361,7 +378,8 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
 
 
 def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred]) -> Deferred:
-    exchange, world = call.exchange, call.world
+    exchange = call.exchange
+    world = call.world
     if fault.row.needs_socket and not exchange.request.connection:
         message = f"{exchange.request_line} met {fault}, which needs a socket: give the client petstore.url"
         world.errors.append(PetStoreMockError(message))  # a client may swallow the exception of ``resume``
@@ -374,7 +392,8 @@ def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred
 
 def _fault_response(call: Call, fault: Fault) -> Response:
     """Return the response of a fault, with the fault's own body or the interface's Error (§2)."""
-    condition, store = condition_of_status(fault.status or 500), call.world.store
+    condition = condition_of_status(fault.status or 500)
+    store = call.world.store
     fields: ResponseFields = ()
     if condition.status == 405:
         fields = (("Allow", call.route.allow),)  # RFC 9110 §15.5.6

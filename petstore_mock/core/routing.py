@@ -156,14 +156,16 @@ class Rules:
 
         ``other_texts`` are those of the parameters in the path and the header.
         """
-        route, condition = Route(operation, allow=allow), _INVALID["query"]
+        route = Route(operation, allow=allow)
+        condition = _INVALID["query"]
         in_query, violations = self._read_query(operation, query)
         texts = {**other_texts, **in_query}
         for parameter in operation.parameters:
             value, broken = self._value_of(operation, parameter, texts.get(parameter.name, ()))
             if broken and parameter.where == "path":
                 # The path names another resource, or none, so its query does not matter.
-                condition, violations = choice_of(self.policies, parameter.gap), Violations(broken)
+                condition = choice_of(self.policies, parameter.gap)
+                violations = Violations(broken)
                 break
             if parameter.sets and value is not None and not broken:
                 own = {parameter.sets: schemas.parameters(operation)[parameter.name]}
@@ -182,7 +184,8 @@ class Rules:
     ) -> tuple[object, list[Violation]]:
         """Return the value of a parameter, or its default, and its violations."""
         rules = schemas.parameters(operation)[parameter.name]
-        value, broken = None, list[Violation]()
+        value = None
+        broken = list[Violation]()
         may_be_joined = parameter.where == "header" and not kind_of(rules).is_free_text
         if texts and may_be_joined:
             texts = [*map(str.strip, texts[0].split(","))]
@@ -331,7 +334,9 @@ def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
 
 def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
     """Return the validated body, None if the operation takes no body, or a refusal with the violations."""
-    operation, invalid, content = route.operation, route.refusal, request.body
+    operation = route.operation
+    invalid = route.refusal
+    content = request.body
     if operation is None or operation.body is None:
         return invalid
     decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__
@@ -377,7 +382,8 @@ def _broken_by_gaps(
     """
     violations = Violations()
     for gap in RULES:
-        path, keywords = place.format(gap.field), choice_of(rules.policies, gap.name)
+        path = place.format(gap.field)
+        keywords = choice_of(rules.policies, gap.name)
         if keywords and gap.field in values and path not in wrong:
             choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
             for broken in schemas.violations({**own[gap.field], **keywords}, values[gap.field], path):
@@ -387,7 +393,8 @@ def _broken_by_gaps(
 
 def _let_pass(rules: Rules, document: JsonObject, schema: str) -> None:
     """Before the schema applies, remove members that the behaviour ignores, and convert floats that it accepts."""
-    chosen, known = rules.policies, schemas.properties(schema)
+    chosen = rules.policies
+    known = schemas.properties(schema)
     if not chosen.unknown_body_field:
         for name in document.keys() - known.keys():
             del document[name]

@@ -167,7 +167,8 @@ class Store:
 
     def _selected(self, chosen: Filter) -> Sequence[int]:
         """Return the ids that a filter selects, ascending."""
-        field, relation = chosen.parameter.filters_by, chosen.parameter.says
+        field = chosen.parameter.filters_by
+        relation = chosen.parameter.says
         by_value = self._index[field]
         if not relation.is_ordered:
             return by_value.get(chosen.value, [])
@@ -258,7 +259,8 @@ class Store:
         """Add all animals of an iterable, or none if one is wrong. ``where`` is the prefix of an error."""
         animals = read_animals(pets)
         # The copy takes the animals first, so an error leaves this store as it is.
-        draft, added = self.copy(), list[Pet]()
+        draft = self.copy()
+        added = list[Pet]()
         for index, animal in enumerate(animals):
             try:
                 added.append(draft.add(animal))

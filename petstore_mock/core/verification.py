@@ -45,7 +45,8 @@ class Verification:
     _kept: list[Problem] = field(default_factory=list[Problem])  # unreported problems from before resets
 
     def forget(self) -> None:
-        self._reported, self._kept = set(), []
+        self._reported = set()
+        self._kept = []
 
     def verify(self, *, again: bool = True) -> None:
         __tracebackhide__ = True
@@ -130,10 +131,12 @@ class ExpectedViolation(Stays):
             re.search(pattern or "", "")
         except (re.error, TypeError) as error:
             refuse(f"expected a regular expression; got pattern={shown(pattern)}: {error}")
-        self._journal, self._pattern = journal, pattern
+        self._journal = journal
+        self._pattern = pattern
 
     def __enter__(self) -> None:
-        self._before, self._clears = len(self._journal), self._journal.clears
+        self._before = len(self._journal)
+        self._clears = self._journal.clears
 
     def __exit__(self, kind: object, *_: object) -> None:
         """Mark violations even if an exception leaves the block: the client may raise one for the refusal."""

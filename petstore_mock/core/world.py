@@ -178,7 +178,8 @@ class World:
             origin = Snapshot(Store(rules_for(start.behaviour), start.random_seed), {})
             origin.store.fill(start.seed)
             self.made = perf_counter()
-            self._base, self._origin = start, origin
+            self._base = start
+            self._origin = origin
             self._begin(start)
 
     def renew(self, owner: str | None, **own: Any) -> None:  # the options of own_start
@@ -219,7 +220,8 @@ class World:
         self.store.fill(start.added)
 
     def release(self) -> None:
-        pending, self.pending = self.pending, Pending()
+        pending = self.pending
+        self.pending = Pending()
         pending.release()
 
     def close(self) -> None:
@@ -319,7 +321,9 @@ class World:
 
     def use_key(self, request: ApiRequest) -> None:
         """Count the use of a key. The key that was used first may rotate (gap key_rotation)."""
-        name, store, rotates = request.fields.bearer[0], self.store, self.store.rules.policies.key_rotation
+        name = request.fields.bearer[0]
+        store = self.store
+        rotates = self.store.rules.policies.key_rotation
         if name is None or name not in self.keys:  # a mutant accepted it
             return
         store.first_key = store.first_key or name

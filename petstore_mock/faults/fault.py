@@ -64,7 +64,8 @@ class Fault:
 
     def __str__(self) -> str:
         """Return the call on one line, without bodies and header values, because they may contain a key."""
-        texts, body = self._texts(), self.body
+        texts = self._texts()
+        body = self.body
         if body is not None:
             name = "json" if "json" in texts else "body"
             texts[name] = f"<{len(body)} bytes>"
@@ -212,7 +213,8 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
     """Return a decorator for an empty function: the decorated function checks its arguments and returns a fault."""
 
     def register(function: Callable[P, Fault]) -> Callable[P, Fault]:
-        name, form = function.__name__, signature(function)
+        name = function.__name__
+        form = signature(function)
         known = {**_KNOWN, **facts.pop("arguments", {})}
         arguments: dict[str, Argument] = {}
         defaults: dict[str, object] = {}

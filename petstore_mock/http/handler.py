@@ -49,7 +49,8 @@ class Pending:
     def release(self) -> None:
         with self._lock:
             self._released = True
-            releases, self._releases = self._releases, set()
+            releases = self._releases
+            self._releases = set()
         for release in releases:
             release()
 

@@ -189,7 +189,8 @@ def frame(
 
 def _first_lines(response: Response) -> bytes:
     """Return the status line and the fields of a response."""
-    form, wire = response.wire_format, response.head.wire
+    form = response.wire_format
+    wire = response.head.wire
     if form.version == "1.1" and form.reason is None:
         return wire
     _, _, fields = wire.partition(b"\r\n")
@@ -199,7 +200,8 @@ def _first_lines(response: Response) -> bytes:
 
 def _framing(response: Response, *, chunked: bool) -> tuple[bytes, bytes]:
     """Return the header line that frames a body, and the framed body."""
-    body, form = response.body, response.wire_format
+    body = response.body
+    form = response.wire_format
     if response.status in UNSIZED_STATUSES:
         return b"", b""
     if form.until_close:

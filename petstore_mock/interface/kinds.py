@@ -302,7 +302,8 @@ def _wrong_parts(rules: Schema) -> dict[str, str]:
 
 def wrong_parameters(rules: Schema) -> dict[str, str]:
     """Return texts of a parameter that a schema refuses, by the end of the clause's id."""
-    reads, accepts = kind_of(rules).read, quick(rules)
+    reads = kind_of(rules).read
+    accepts = quick(rules)
     texts = {"value": "no-such-value"}
     for limit, size in _limits(rules):
         texts[limit.broken] = str(limit.value(size + limit.invalid))
@@ -374,13 +375,16 @@ _NUMBERS: Final[Mapping[object, set[type]]] = {"integer": {int}, "number": {int,
 
 def _quick_number(rules: Schema) -> Check:
     types = _NUMBERS[type_of(rules)]
-    least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
-    above, below = rules.get("exclusiveMinimum", -inf), rules.get("exclusiveMaximum", inf)
+    least = rules.get("minimum", -inf)
+    most = rules.get("maximum", inf)
+    above = rules.get("exclusiveMinimum", -inf)
+    below = rules.get("exclusiveMaximum", inf)
     return lambda value: type(value) in types and least <= value <= most and above < value < below
 
 
 def _quick_text(rules: Schema) -> Check:
-    least, most = rules.get("minLength", 0), rules.get("maxLength", inf)
+    least = rules.get("minLength", 0)
+    most = rules.get("maxLength", inf)
     return lambda value: type(value) is str and least <= len(value) <= most
 
 
@@ -395,7 +399,9 @@ def _quick_formatted(rules: Schema) -> Check:
 
 
 def _quick_array(rules: Schema) -> Check:
-    accepts, least, most = quick(rules["items"]), rules.get("minItems", 0), rules.get("maxItems", inf)
+    accepts = quick(rules["items"])
+    least = rules.get("minItems", 0)
+    most = rules.get("maxItems", inf)
     return lambda value: type(value) is list and least <= len(value) <= most and all(map(accepts, value))
 
 

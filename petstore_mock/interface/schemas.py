@@ -201,7 +201,8 @@ _INDEPENDENT: Final = frozenset({"type", "required", "additionalProperties"})
 
 def _add(broken: Violations, error: _Error, location: str) -> None:
     """Add the violations of one error: one for each missing or unknown member, or one."""
-    path, rule = path_of(error.absolute_path, location), error.validator
+    path = path_of(error.absolute_path, location)
+    rule = error.validator
     if rule == "required":
         missing = [f"{path}.{name}" for name in error.validator_value if name not in error.instance]
         broken.fill(missing, lambda member: Violation(member, "required", "is required and missing"))

@@ -143,7 +143,8 @@ class Violation:
         # An unknown name may begin with a known name and a dot, such as ``name.x``.
         known = [] if self.rule == "additionalProperties" else names[:1]
         place = ".".join([location, *known])
-        of_operation, of_field = f"{self.subject}.{place}", place if known else ""
+        of_operation = f"{self.subject}.{place}"
+        of_field = place if known else ""
         keys = (of_operation, of_field, f"{self.subject}.{location}", self.subject, location, "json")
         return SENTENCES[next(filter(SENTENCES.__contains__, keys))]
 

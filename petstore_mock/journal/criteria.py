@@ -230,10 +230,12 @@ def _require_argument(operation: str | None, name: str, value: object) -> None:
         if _may_equal(value, rules, place):
             return
     rules, place = forms[0]
-    words, hint = f"a value of type {rules.get('type')}", ""
+    words = f"a value of type {rules.get('type')}"
+    hint = ""
     if "enum" in rules and isinstance(value, str):
         names = [*map(str, rules["enum"])]
-        words, hint = f"one of {', '.join(names)}", did_you_mean(value, names)
+        words = f"one of {', '.join(names)}"
+        hint = did_you_mean(value, names)
     other = "json" if place == "body" else "query or path"
     refuse(f"expected {name} as {words}; got {describe(value)}{hint}. For an invalid value, use the criterion {other}")
 

@@ -123,7 +123,8 @@ class Exchange:
 
         A description replaces each large value that broke a rule.
         """
-        request, response = self.request, self.response
+        request = self.request
+        response = self.response
         if self.violations and len(request.body) > _KEPT_VALUES:
             self.violations = tuple(map(_without_large_value, self.violations))
         if len(request.body) > KEPT_BODY:

@@ -41,9 +41,11 @@ def har_parts(exchanges: Iterable[Exchange], *, indent: int | None = None) -> It
     """Yield the parts of the archive as JSON text. It is too large to be made at once."""
     # The entries are the last member of the document, and empty here.
     before, _, after = dumps(har_document([]), indent=indent).rpartition("[]")
-    line, end = "", ""
+    line = ""
+    end = ""
     if indent is not None:
-        line, end = "\n" + " " * 3 * indent, "\n" + " " * 2 * indent
+        line = "\n" + " " * 3 * indent
+        end = "\n" + " " * 2 * indent
     yield f"{before}["
     separator = line
     for exchange in exchanges:

@@ -275,9 +275,11 @@ class Journal(Stays):
             raise self.lost()
         matching = self._matching(asked)
         count = self.count_of(asked)
-        claim, wanted = "at least once", max(count, 1)
+        claim = "at least once"
+        wanted = max(count, 1)
         if times is not None:
-            claim, wanted = _times(times), times
+            claim = _times(times)
+            wanted = times
         shown = [] if count == wanted else matching
         message = self._message(asked.claim_of(claim), count, shown, asked, nearest=count < wanted)
         return count == wanted, message, matching
@@ -355,7 +357,8 @@ class Journal(Stays):
     async def _waited_async(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:
         """Wait in this task; the remote journal overrides this and lets a thread ask the door."""
         __tracebackhide__ = True
-        signal, deadline = signal_of_this_task(), monotonic() + timeout
+        signal = signal_of_this_task()
+        deadline = monotonic() + timeout
         with self._watching(asked, signal.set) as watch:
             alarms.add(watch, deadline, signal.set)
             try:
@@ -387,7 +390,8 @@ class Journal(Stays):
 
         Nothing announces that ``is_over()`` has become true, so this looks now and then.
         """
-        happened, deadline = Event(), monotonic() + timeout
+        happened = Event()
+        deadline = monotonic() + timeout
         with self._watching(asked, happened.set) as watch:
             while not is_over() and not self._is_decided(watch, asked, times):
                 left = deadline - monotonic()

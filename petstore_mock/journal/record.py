@@ -209,7 +209,8 @@ def from_data(data: ExchangeData) -> Exchange:
     exchange.condition = _condition_of(data)
     broken_rules = [violation for violation in data["violations"] if violation["rule"] is not None]
     exchange.violations = tuple(map(_violation_of, broken_rules))
-    exchange.fault, exchange.delayed_by = _fault_of(data["fault_data"]), _fault_of(data["delayed_by"])
+    exchange.fault = _fault_of(data["fault_data"])
+    exchange.delayed_by = _fault_of(data["delayed_by"])
     for name in _KEPT:
         setattr(exchange, name, data[name])
     return exchange

@@ -78,9 +78,11 @@ def table_parts(exchanges: Sequence[Exchange], *, newest_first: bool = True) -> 
     if not exchanges:
         yield "<p>No request arrived.</p>"
         return
-    order, ordered = "oldest", [*exchanges]
+    order = "oldest"
+    ordered = [*exchanges]
     if newest_first:
-        order, ordered = "newest", ordered[::-1]
+        order = "newest"
+        ordered.reverse()
     repetitions = _repetitions(exchanges)
     caption = "; ".join([f"The {order} request is first", *left_out(exchanges)])
     yield f'<table class="exchange"><caption>{caption}.</caption><thead><tr>{_HEAD}</tr></thead>\n<tbody>'
@@ -124,7 +126,8 @@ def _repetitions(exchanges: Iterable[Exchange]) -> dict[int, str]:
     lost: dict[tuple[str, bytes], int] = {}
     repetitions: dict[int, str] = {}
     for exchange in exchanges:
-        row, sent = row_of(exchange), (exchange.request_line, exchange.body)
+        row = row_of(exchange)
+        sent = (exchange.request_line, exchange.body)
         if row is None or row.may_be_repeated:
             continue
         if exchange.executed and sent in lost:

@@ -67,7 +67,8 @@ class _Signal:
     """
 
     def __init__(self, event: Callable[[], Any], call_soon: Callable[[Callable[[], None]], object]) -> None:
-        self._event, self._call_soon = event, call_soon
+        self._event = event
+        self._call_soon = call_soon
         self._next = event()
 
     def set(self) -> None:

@@ -47,8 +47,10 @@ class Service:
     ) -> None:
         self.host = Host(tls=listener["tls"], cors=Cors(listener["cors"]), **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
-        self.generation, self.failed = self.worlds.generation, self.worlds.failed
-        self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
+        self.generation = self.worlds.generation
+        self.failed = self.worlds.failed
+        self.connection_opened = self.worlds.connection_opened
+        self.handshake_failed = self.worlds.handshake_failed
         self.tls: Tls | None = None
         if listener["tls"] and certificates is None:
             from petstore_mock.mock.tls import Tls  # needs an extra

@@ -68,7 +68,8 @@ class Replays:
         return ""
 
     def _fails(self, item: pytest.Item, nextitem: pytest.Item | None, variant: Variant) -> bool:
-        self.current, self.has_failed = variant, False
+        self.current = variant
+        self.has_failed = False
         try:
             # All plugins take part: pytest-timeout, for example, limits each play. The session's own hook sees
             # ``current``, calls replay(), and sets ``has_failed``.

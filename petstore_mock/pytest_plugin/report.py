@@ -119,7 +119,8 @@ def _why_no_requests(run: Run, home: Home) -> Iterator[str]:
 
 def _files(run: Run, report: pytest.TestReport, home: Home, journal: str, config: pytest.Config) -> Iterator[str]:
     """Write the files that options request, and yield a line for each."""
-    here, name = config.invocation_params.dir, _file_name(run.item.nodeid)
+    here = config.invocation_params.dir
+    name = _file_name(run.item.nodeid)
     worlds = {"The fixture petstore": home.world.journal.kept}
     for number, exchanges in enumerate(run.fresh.values(), 1):
         worlds[f"World {number} of fresh()"] = exchanges

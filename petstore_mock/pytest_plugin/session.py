@@ -78,7 +78,8 @@ class Session:
 
     def _begin(self) -> None:
         """Begin a world for the current test or example."""
-        home, run = self.home, self._run
+        home = self.home
+        run = self._run
         if home is None or run is None or run.start_error:
             return
         # An example: its predecessor may have been discarded.
@@ -204,7 +205,8 @@ class Session:
     def _verify(self, run: Run, home: Home, error: BaseException | None = None, *, again: bool = True) -> None:
         """Raise an error for problems, else issue the warnings. After an ``error``, only collect the problems."""
         __tracebackhide__ = True
-        noted, run.warnings = run.warnings, {}
+        noted = run.warnings
+        run.warnings = {}
         try:
             home.petstore.verify(again=again)
             run.warn(noted)
@@ -324,6 +326,8 @@ class Session:
 
 def _hide(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
     """Let a failure look like a pass. A debugger must not stop at it."""
-    report.outcome, report.longrepr, report.sections = "passed", None, []
+    report.outcome = "passed"
+    report.longrepr = None
+    report.sections = []
     report.__dict__.pop("wasxfail", None)
     call.excinfo = None

@@ -50,7 +50,9 @@ class Summaries:
 
     def _sum_up(self) -> None:
         """Make the summaries that options request."""
-        option, ledger, add = self._config.getoption, self.ledger, self._summaries.append
+        option = self._config.getoption
+        ledger = self.ledger
+        add = self._summaries.append
         self._note_troubles()
         seed = option("petstore_random_seed") or 0
         if option("petstore_at"):
@@ -66,7 +68,8 @@ class Summaries:
             add(self._with_goal("mutants", summaries.mutation(ledger, mutants, seed, is_verbose=is_verbose)))
 
     def _note_troubles(self) -> None:
-        ledger, add = self.ledger, self._summaries.append
+        ledger = self.ledger
+        add = self._summaries.append
         if ledger.leaks and self._leak_mode != "ignore":
             add(summaries.leaks(ledger, fails=self._leak_mode == "error"))
         died = summaries.deaths(ledger)

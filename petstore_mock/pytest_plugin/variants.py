@@ -113,7 +113,8 @@ def _assumed_gaps(item: pytest.Item) -> Iterator[str]:
 def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
     """Parametrise a test, so that pytest runs it unchanged and then under its variants."""
     option = metafunc.config.getoption
-    count, mutant_count = option("petstore_explore"), option("petstore_mutants")
+    count = option("petstore_explore")
+    mutant_count = option("petstore_mutants")
     if FIXTURE not in metafunc.fixturenames or not (count or mutant_count):
         return
     seed = option("petstore_random_seed") or 0

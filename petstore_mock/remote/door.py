@@ -125,7 +125,8 @@ def _result(verb: Verb, response: Response) -> Json:
     value: Json = None
     kind = "application/json"
     if response.body:
-        value, kind = json_body(response), media_type(response)
+        value = json_body(response)
+        kind = media_type(response)
     if kind == PROBLEM_TYPE and isinstance(value["detail"], str):
         _raise_problem(value["detail"], response.status, verb)
     is_result = kind == "application/json" and 200 <= response.status < 300

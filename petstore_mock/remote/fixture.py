@@ -64,7 +64,8 @@ class Elsewhere:
         if start.get("seed") is not None:  # a reset must restore the animals of the session and of the test
             self.world.seed_many(start["seed"])
             self.world._begin(name, {**options, "seed": self.world.pets})
-        former, self._name = self._name, name
+        former = self._name
+        self._name = name
         self._owners[name] = owner
         self.world.at_end = at_end
         if former != name:

@@ -95,7 +95,8 @@ class RemoteJournal(Journal):
         return result["passed"], printable_lines(result["message"]), self._matching(asked) if result["passed"] else []
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
-        deadline, is_met = monotonic() + timeout, False
+        deadline = monotonic() + timeout
+        is_met = False
         while not self.is_over and not is_met:
             left = deadline - monotonic()
             question = {**_question(asked), "times": times, "timeout": max(0.0, min(left, _LONGEST_WAIT))}

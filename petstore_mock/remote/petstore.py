@@ -200,7 +200,9 @@ class RemotePetStore(PetStore):
 
     def fresh(self, **options: Unpack[WorldOptions]) -> Self:
         fresh = type(self)(self._door, None, {**self._shared, **options})
-        fresh.at_end, fresh.adds_notes, fresh.inner = self.at_end, self.adds_notes, self.inner
+        fresh.at_end = self.at_end
+        fresh.adds_notes = self.adds_notes
+        fresh.inner = self.inner
         self.inner.append(fresh)
         return fresh
 

@@ -67,7 +67,8 @@ def _with_arguments_of(options: Callable[P, Options]) -> Callable[P, CheckReport
             refuse_arguments(options, kwargs, error, check_client.__name__)
         return _checked(options(*args, **kwargs))
 
-    check_client.__doc__, check_client.__qualname__ = options.__doc__, check_client.__name__
+    check_client.__doc__ = options.__doc__
+    check_client.__qualname__ = check_client.__name__
     vars(check_client)["__signature__"] = signature(options).replace(return_annotation=CheckReport)
     return check_client
 

@@ -45,7 +45,9 @@ class PlayedWorld:
     """A mock, and the names of the mock and its client in the pasted test."""
 
     def __init__(self, client: str, name: str, petstore: PetStoreMock) -> None:
-        self.client, self.name, self.petstore = client, name, petstore
+        self.client = client
+        self.name = name
+        self.petstore = petstore
         self._known: dict[int, None] = {}  # ids, the newest last
         self._vanished: list[int] = []
 
@@ -63,9 +65,11 @@ class PlayedWorld:
         """Return the id for a pick, or the value itself; without a matching animal, an unknown id."""
         if not isinstance(value, Pick):
             return value
-        ids, unknown = self.ids(), 1
+        ids = self.ids()
+        unknown = 1
         if value.which == "vanished":
-            ids, unknown = self._vanished, 404
+            ids = self._vanished
+            unknown = 404
         if not ids:
             return unknown
         return ids[-1 - value.index % len(ids)]
@@ -86,7 +90,9 @@ class Example:
     """
 
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True, chance: int | None = None) -> None:
-        self.run, self.scenario, self.chance = run, scenario, chance
+        self.run = run
+        self.scenario = scenario
+        self.chance = chance
         # While other examples run, facts about the process can't be attributed to this one.
         self._checks = run.checks
         if not alone:
@@ -107,9 +113,7 @@ class Example:
     @property
     def waited(self) -> bool:
         """Whether the machine had to give up on a call."""
-        if self.found is None or self.found.outcome is None:
-            return False
-        return self.found.outcome.ended is not None
+        return self.found is not None and self.found.ended is not None
 
     def play(self) -> Self:
         """Play the steps and keep the first failed check; raise errors of the mock and of ``make_client``."""
@@ -146,8 +150,9 @@ class Example:
 
     def keep(self, found: Found) -> None:
         """Keep a failed check."""
-        self.found, self.raised = found, self._stack_of(found.outcome)
-        if found.outcome is not None and found.outcome.ended in {"stood still", "computed"}:
+        self.found = found
+        self.raised = self._stack_of(found.outcome)
+        if found.ended in {"stood still", "computed"}:
             self.run.limits.standstill = min(_KNOWN_STANDSTILL, self.run.limits.standstill)
 
     def _end(self) -> None:
@@ -162,7 +167,8 @@ class Example:
             self.run.report.count(world.petstore.journal)
 
     def _begin(self, client: str, name: str) -> None:
-        run, scenario = self.run, self.scenario
+        run = self.run
+        scenario = self.scenario
         mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
         key = run.new_key() if scenario.odd_key else None
         petstore = self._stack.enter_context(mock.fresh(behaviour=scenario.behaviour, api_key=key))
@@ -178,7 +184,8 @@ class Example:
             run.meet(watched.client.operations, petstore)
 
     def _watched(self, petstore: PetStoreMock, others: Sequence[PetStoreMock]) -> WatchedClient:
-        options, place = self.run.options, self.scenario.environment
+        options = self.run.options
+        place = self.scenario.environment
         try:
             watched = WatchedClient(
                 options.make_client,
@@ -235,13 +242,15 @@ class Example:
         world = self._world
         if step.operation not in self.run.operations:
             return
-        call, journal = world.call(step), world.petstore.journal
+        call = world.call(step)
+        journal = world.petstore.journal
         before = len(journal)
         positional, keywords = call.python
         self._do(world.client, call.row.client_method, *positional, **keywords)
         exchanges = journal[before:]
         self._note_outage(step, exchanges)
-        plan, self._plan = self._plan, None
+        plan = self._plan
+        self._plan = None
         has_met = any(exchange.fault for exchange in exchanges)
         if plan is not None and has_met:
             self.run.report.requests[plan] = len(exchanges)
@@ -299,7 +308,8 @@ class Example:
             client.quiet = True
 
     def _inject(self, step: PlannedFault) -> None:
-        world, fault = self._world, step.fault
+        world = self._world
+        fault = step.fault
         self._plan = step
         row = OPERATIONS.get(step.on or "")
         if row is not None:
@@ -309,11 +319,13 @@ class Example:
         if step.at != "before_commit":
             given["at"] = step.at
         if step.times is None and len(fault.parts) == 1:
-            self._outage, self._is_outage_over = step, False
+            self._outage = step
+            self._is_outage_over = False
         self._do(world.name, "inject", fault, **without_none(given))
 
     def _act(self, kind: str, given: dict[str, Any]) -> None:
-        world, ids = self._world, self._world.ids()
+        world = self._world
+        ids = self._world.ids()
         positional = [world.chosen(given.pop(name)) for name in ACTS[kind].positional]
         is_void = "pet" in ACTS[kind].positional and positional[0] not in ids
         is_full = kind == "seed_many" and len(ids) > _MOST_PETS

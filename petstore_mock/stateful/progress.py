@@ -28,7 +28,8 @@ class Progress:
         is_early = now - self._began < _QUIET or now - self._written < _BETWEEN
         if self._stream is None or is_early:
             return
-        self._written, self._has_line = now, True
+        self._written = now
+        self._has_line = True
         seconds = now - self._began
         self._stream.write(f"{_ERASE}check_client: {phase}, {examples:,} scenarios, {seconds:.0f} seconds")
         self._stream.flush()

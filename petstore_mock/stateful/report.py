@@ -74,9 +74,15 @@ class ClientBugError(ReportedError):
     scenario: Scenario
 
     def __init__(self, bug: Bug, bugs: Sequence[ClientBugError] = ()) -> None:
-        self.bug, self.bugs = bug, tuple(bugs) or (self,)
-        self.sentence, self.rule, self.test, self.wire = bug.sentence, bug.finding.rule, bug.test, bug.wire
-        self.raised, self.scenario, self.waited = bug.raised, bug.scenario, bug.waited
+        self.bug = bug
+        self.bugs = tuple(bugs) or (self,)
+        self.sentence = bug.sentence
+        self.rule = bug.finding.rule
+        self.test = bug.test
+        self.wire = bug.wire
+        self.raised = bug.raised
+        self.scenario = bug.scenario
+        self.waited = bug.waited
         if len(self.bugs) > 1:
             super().__init__(_listed(self.bugs))
         else:
@@ -216,7 +222,8 @@ def _source(example: Example, *, fixes_chance: bool) -> tuple[str, bool]:
 
 def _opened(example: Example, *, is_led: bool) -> list[str]:
     """Return the context managers of the test, without its clients."""
-    scenario, options = example.scenario, example.run.options
+    scenario = example.scenario
+    options = example.run.options
     tls = options.tls or None
     host = IPV6_HOST if scenario.environment == "ipv6" else None
     behaviour = scenario.behaviour if scenario.behaviour.differences() else None
@@ -250,7 +257,8 @@ def _keywords(**given: object) -> str:
 
 def _given(example: Example, *, is_led: bool) -> list[str]:
     """Return the further arguments of ``checks.watched``."""
-    options, run = example.run.options, example.run
+    options = example.run.options
+    run = example.run
     named = [check.name for check in options.checks]
     if options.retries is not None:
         named.append(f"checks.{options.retries!r}.check")
@@ -283,7 +291,8 @@ def _with(managers: Sequence[str]) -> list[str]:
 
 def _imports(example: Example, names: set[str], *, has_seed: bool) -> tuple[str, bool]:
     """Return the imports of the test, and whether all that it needs can be imported."""
-    options, scenario = example.run.options, example.scenario
+    options = example.run.options
+    scenario = example.scenario
     own = {"PetStoreMock", "checks", *(names & {"faults"})}
     if scenario.behaviour.differences():
         own.add("Behaviour")
@@ -300,14 +309,16 @@ def _imports(example: Example, names: set[str], *, has_seed: bool) -> tuple[str,
     for name, value in objects.items():
         line = _import(name, value)
         if line is None:
-            line, importable = _NOT_IMPORTED.format(name=name), False
+            line = _NOT_IMPORTED.format(name=name)
+            importable = False
         lines.append(line)
     return "\n".join(lines), importable
 
 
 def _import(name: str, value: object) -> str | None:
     """Return the line that imports an object, or None if it is not importable."""
-    own, module = getattr(value, "__qualname__", ""), getattr(value, "__module__", "") or ""
+    own = getattr(value, "__qualname__", "")
+    module = getattr(value, "__module__", "") or ""
     if not own.isidentifier() or module in {"", "__main__"}:
         return None
     alias = "" if own == name else f" as {name}"

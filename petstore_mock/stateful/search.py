@@ -101,7 +101,8 @@ class Search:
         is_right = given is None or isinstance(given, Settings)
         require(is_right, "settings= as an instance of hypothesis.settings", settings=given)
         check_arguments(options.strategies)
-        self._run, self._options = run, options
+        self._run = run
+        self._options = options
         self._simplest = {name: _simplest(strategy) for name, strategy in options.strategies.items()}
         self._pristine = options.state_of_client()
         self._bugs: list[Bug] = []
@@ -133,7 +134,8 @@ class Search:
             report.seconds = round(monotonic() - self._began, 3)
 
     def is_over(self) -> bool:
-        options, now = self._options, monotonic()
+        options = self._options
+        now = monotonic()
         if options.max_seconds is not None and now - self._began >= options.max_seconds:
             return True
         if self._found_at is None:
@@ -206,7 +208,7 @@ class Search:
         """Yield a scenario until its bug is known. A bug that depends on chance may need several plays."""
         plain = replace(scenario, odd_key=False)
         plays = [plain, plain, scenario, plain]
-        if found.outcome is not None and found.outcome.ended == "computed":
+        if found.ended == "computed":
             # Chance plays no part. Of several calls in one process, only one computes.
             plays = [plain]
         for other in plays:
@@ -243,12 +245,15 @@ class Search:
         if group in self._run.known:
             return False
         began = monotonic()
-        phase, self._run.phase = self._run.phase, "shrinking"
-        report, self._run.report = self._run.report, CheckReport()
+        phase = self._run.phase
+        self._run.phase = "shrinking"
+        report = self._run.report
+        self._run.report = CheckReport()
         try:
             confirmed = _Confirmation(self._run, self._pristine, self._history, bug).confirmed()
         finally:
-            self._run.report, self._run.phase = report, phase
+            self._run.report = report
+            self._run.phase = phase
         self._run.known.add(group)
         # A finding that does not show again leaves the rest of the run its time.
         if confirmed is not None:
@@ -271,13 +276,15 @@ class _Drawing:
     """One search of Hypothesis."""
 
     def __init__(self, search: Search, run: Run) -> None:
-        self._search, self._run = search, run
+        self._search = search
+        self._run = run
         self._failing: dict[str, Bug] = {}
         self._deadline: float | None = None
 
     def bug(self) -> Bug | None:
         """Return the bug of the simplest drawn scenario that fails."""
-        options, make = self._run.options, self._run.options.make_client
+        options = self._run.options
+        make = self._run.options.make_client
         faults = options.chosen_faults
         if faults is not None:
             faults = list(filter(is_quick, faults))
@@ -305,7 +312,8 @@ class _Drawing:
 
     def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
-        scenario, name = drawn.value, repr(drawn.value)
+        scenario = drawn.value
+        name = repr(drawn.value)
         if self._deadline is None:
             is_over = self._search.is_over()
         else:
@@ -356,7 +364,10 @@ class _Confirmation:
     """Shrinks one bug, and plays it again before it is reported."""
 
     def __init__(self, run: Run, pristine: StateOfClient, history: list[Scenario], bug: Bug) -> None:
-        self._run, self._pristine, self._history, self._bug = run, pristine, history, bug
+        self._run = run
+        self._pristine = pristine
+        self._history = history
+        self._bug = bug
         self._group: Group | None = bug.finding.group
 
     def confirmed(self) -> Bug | None:
@@ -393,7 +404,8 @@ class _Confirmation:
             yield replace(first, steps=(*former.steps, Act("switch"), *first.steps))
 
     def _shrunk(self, bug: Bug) -> Bug:
-        kept, limits = self._run.options.strategies, self._run.limits
+        kept = self._run.options.strategies
+        limits = self._run.limits
         if bug.waited:
             self._run.limits = replace(limits, patience=_QUICK, standstill=_QUICK)
             try:
@@ -429,7 +441,8 @@ class _Confirmation:
         """Play a scenario in a new run, without the connections and the state of earlier plays."""
         self._pristine.renew()
         with Run(self._run.options) as other:
-            other.limits, other.known = self._run.limits, self._run.known
+            other.limits = self._run.limits
+            other.known = self._run.known
             example = Example(other, scenario, chance=chance).play()
             return self._same(explain(example, fixes_chance=fixes_chance))
 

@@ -44,7 +44,8 @@ class Shrinker:
     """
 
     def __init__(self, play: Callable[[Scenario], Bug | None], kept: Collection[str]) -> None:
-        self._play, self._kept = play, kept
+        self._play = play
+        self._kept = kept
         self._tried: list[Scenario] = []
         self._began = monotonic()
 
@@ -58,7 +59,8 @@ class Shrinker:
                 break
             other = self._try(simpler)
             if other is not None:
-                bug, left = other, _simpler(other.scenario, self._kept)
+                bug = other
+                left = _simpler(other.scenario, self._kept)
         return self._without_gaps(bug)
 
     def _try(self, scenario: Scenario) -> Bug | None:
@@ -68,7 +70,8 @@ class Shrinker:
         return self._play(scenario)
 
     def _is_over(self) -> bool:
-        plays, seconds = len(self._tried), monotonic() - self._began
+        plays = len(self._tried)
+        seconds = monotonic() - self._began
         is_slow = seconds > _SLOW * plays
         if is_slow:
             return plays >= _LEAST_SLOW_PLAYS or seconds > _LONGEST_SLOW

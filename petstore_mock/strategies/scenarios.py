@@ -118,7 +118,8 @@ class Blocks:
 
     def others(self) -> Iterator[list[Block]]:
         """Yield the blocks with acts of other actors, by kind."""
-        looks, plain = self.looks, self.plain
+        looks = self.looks
+        plain = self.plain
         yield self._looked_at("seed", _sample_pets())
         yield [(*looks, Act("update", {"pet": _NEWEST, **change}), *looks) for change in _sample_changes()]
         yield self._looked_at("seed_many", _MANY)

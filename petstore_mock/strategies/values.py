@@ -168,7 +168,8 @@ def samples(schema: Schema) -> list[Json]:
 
 def values(schema: Schema) -> SearchStrategy[Json]:
     """Draw values that a schema allows."""
-    simple, others = samples(schema), _ROWS[kind_of(schema).name].others
+    simple = samples(schema)
+    others = _ROWS[kind_of(schema).name].others
     drawn: list[SearchStrategy[Json]] = [st.sampled_from(simple)] if simple else []
     if others is not None:
         drawn.append(others(schema).filter(partial(allows, schema)))

@@ -146,7 +146,8 @@ class _Reading:
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             if self.is_whole and self._status in UNSIZED_STATUSES:
                 # Bytes behind such a head may come before or after it is read. So they must change nothing.
-                self.closes, self.has_more = True, False
+                self.closes = True
+                self.has_more = False
                 return ""
             return f"the response is not HTTP/1 ({error}): {block[:40].decode('latin-1')}"
         return ""

@@ -156,7 +156,8 @@ class Connection(asyncio.Protocol):
         whole = b""
         begins = not self._reader.buffer and self._incoming is None
         if begins and self._is_ready():
-            self._started, self._waited = perf_counter(), 0.0
+            self._started = perf_counter()
+            self._waited = 0.0
             known = self._known.get(data)
             if known is not None:
                 head, body = known
@@ -347,7 +348,9 @@ class Connection(asyncio.Protocol):
         if self._last:
             self.finish()
             return
-        self._held, self._waited, self._started = None, 0.0, perf_counter()
+        self._held = None
+        self._waited = 0.0
+        self._started = perf_counter()
         self._serve()
 
     def _refuse(self, condition: str, detail: str) -> None:
@@ -357,7 +360,8 @@ class Connection(asyncio.Protocol):
             self._exchange += 1
         head = self._reader.beginning()
         request = self._incoming or self._request(head, b"")
-        self._incoming, self._last = None, True
+        self._incoming = None
+        self._last = True
         self._send(head, self._shared.handler.refuse(condition, detail, request, self._generation))
 
     # Ending
@@ -435,7 +439,8 @@ class Connection(asyncio.Protocol):
         unsent = self.transport.get_write_buffer_size()
         if unsent != self._unsent:
             # The client reads, however slowly.
-            self._unsent, self._waited = unsent, 0.0
+            self._unsent = unsent
+            self._waited = 0.0
         if self._held is not None:
             self._sweep_held(unsent)
         elif self._incoming is not None:

@@ -82,7 +82,8 @@ class Waiting:
             self._deferred.complete(self._stalls or outcome, sent=self._sent)
 
     def _due(self) -> None:
-        deferred, connection = self._deferred, self._connection
+        deferred = self._deferred
+        connection = self._connection
         if connection.input_ended and connection.has_left():
             # The client had ended its side, and its RST came later: it waits for nothing.
             self.gone()

@@ -115,7 +115,8 @@ class Reader:
             if self.in_head:
                 self._check_beginning()
             return None
-        self._checked, self._has_line = 0, False
+        self._checked = 0
+        self._has_line = False
         self.head = read_head(bytes(buffer[:end]), over_tls=self._over_tls)
         self._chunks = None
         if self.head.length < 0:
@@ -126,7 +127,8 @@ class Reader:
     def _check_beginning(self) -> None:
         """Refuse an incomplete head that can't become valid."""
         # Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
-        buffer, checked = self.buffer, self._checked
+        buffer = self.buffer
+        checked = self._checked
         if not _TOKEN.match(buffer[:1]):
             problem = _NO_TLS if buffer[:1] == TLS else _NO_METHOD
             raise RequestError("malformed_request", problem)
@@ -169,7 +171,8 @@ class Reader:
         fields = NO_FIELDS
         with suppress(RequestError):
             fields = _read_fields(rest[: rest.find(b"\r\n\r\n") + 4])
-        method, target = beginning[1] or b"-", beginning[2] or b"-"
+        method = beginning[1] or b"-"
+        target = beginning[2] or b"-"
         is_modern = not line.endswith(b"HTTP/1.0")
         return RequestHead(method.decode("latin-1"), target.decode("latin-1"), fields, is_modern)
 
@@ -235,7 +238,9 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
 
 def _reduce_target(head: RequestHead, target: re.Match[str], *, over_tls: bool) -> None:
     """Change the absolute form to the origin form; its authority replaces Host (RFC 9112 §3.2.2)."""
-    scheme, authority, path = target[1].lower(), target[2].encode(), target[3]
+    scheme = target[1].lower()
+    authority = target[2].encode()
+    path = target[3]
     has_host = authority[:1] not in {b"", b":"}
     if not has_host or _AUTHORITY.fullmatch(authority) is None:
         raise RequestError("malformed_target", "expected a target with a valid host")

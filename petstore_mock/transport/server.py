@@ -50,7 +50,10 @@ _WITHOUT_HANDSHAKE: Final = frozenset({"tls.handshake_hang", "tls.handshake_rese
 _NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
 _log = logging.getLogger("petstore_mock")
 # Bound here, because tests replace the public names.
-_LoopEvent, _getpid, _sleep, _wait_for = asyncio.Event, os.getpid, asyncio.sleep, asyncio.wait_for
+_LoopEvent = asyncio.Event
+_getpid = os.getpid
+_sleep = asyncio.sleep
+_wait_for = asyncio.wait_for
 _current_task = asyncio.current_task
 
 
@@ -141,7 +144,8 @@ class Server:
             if self.is_copy:
                 # The parent still listens on self.port.
                 self.port = self._asked_port
-            self._process, self.started = _getpid(), monotonic()
+            self._process = _getpid()
+            self.started = monotonic()
             sockets = self._listening = listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
             _leave_copies_to_parents()

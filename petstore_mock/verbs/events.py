@@ -64,9 +64,11 @@ class EventFeed:
         """Queue an event. Any thread calls this."""
         if self.overflowed.is_set() or not self._shows(world):
             return
-        kind, value = "world", {"event": change}
+        kind = "world"
+        value = {"event": change}
         if exchange is not None:
-            kind, value = "request", to_data(exchange)
+            kind = "request"
+            value = to_data(exchange)
         data = dumps({"world": world.name or DEFAULT_WORLD, **value})
         event = f"event: {kind}\ndata: {data}\n\n".encode()
         if self._count(getsizeof(event)) > _LONGEST_QUEUE:

@@ -57,7 +57,10 @@ def list_requests(
 ) -> RequestsData:
     """List the requests in the journal, oldest first."""
     journal = world.journal
-    clears, total, evicted, kept = journal.clears, journal.total, journal.evicted, journal.kept
+    clears = journal.clears
+    total = journal.total
+    evicted = journal.evicted
+    kept = journal.kept
     matching: list[Exchange] = []
     for exchange in kept:
         is_of_operation = operation in {None, exchange.operation}
@@ -109,7 +112,9 @@ def wait_for_requests(
     left: Left | None = None,
 ) -> WaitedData:
     """Wait until the journal has at least the given number of matching requests."""
-    journal, asked, wanted = world.journal, Asked(where or {}, operation), times or count or 1
+    journal = world.journal
+    asked = Asked(where or {}, operation)
+    wanted = times or count or 1
     state = journal.clears, world.generation
 
     def has_ended() -> bool:

@@ -113,7 +113,8 @@ def forget(turn: Turn) -> None:
 def respond_another(turn: Turn) -> None:
     other = turn.animals.other(turn.pet_id)
     if other is not None:
-        turn.status, turn.document = 200, other
+        turn.status = 200
+        turn.document = other
 
 
 def take_first_id(turn: Turn) -> None:
@@ -256,7 +257,8 @@ def select(parameter: Parameter, chooses: Callable[[Pet, Wanted], bool]) -> Chan
     """Return a change to a list: ``chooses`` decides about a parameter, if the request has it."""
 
     def change(turn: Turn) -> None:
-        pets, is_given = turn.animals.documents(), False
+        pets = turn.animals.documents()
+        is_given = False
         for one in wanted(turn.operation, values_of(turn)):
             if one.parameter is parameter:
                 is_given = True

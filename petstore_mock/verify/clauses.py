@@ -75,9 +75,11 @@ def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
 def _of_connection(seen: Seen, history: History) -> tuple[str, Result]:
     """Blame the request before on the connection: its body, or its key."""
     former = history.exchanges[max(seen.number - 2, 0)]
-    clause, words = "1-http", "its body is no part of this one"
+    clause = "1-http"
+    words = "its body is no part of this one"
     if seen.is_success:
-        clause, words = seen.probe.shows, "its key does not count for this one"
+        clause = seen.probe.shows
+        words = "its key does not count for this one"
     return clause, breach(f"{seen.status_anew}, as on a new connection; the request before was {former.line}: {words}")
 
 

@@ -94,11 +94,13 @@ def _finding(gap: str, history: History, keys: tuple[str, ...]) -> Finding:
         return Finding(gap, None, row.needs, "not_observable")
     most_frequent_first = sorted(sighted, key=lambda choice: -len(sighted[choice]))
     evidence = ", and ".join(_line(row, choice, sighted[choice]) for choice in most_frequent_first)
-    choice, kind = most_frequent_first[0] or None, "learned"
+    choice = most_frequent_first[0] or None
+    kind = "learned"
     if choice is None:
         kind = "neither"
     if len(sighted) > 1:
-        choice, kind = None, "contradictory"
+        choice = None
+        kind = "contradictory"
     return Finding(gap, choice, hide(evidence, keys), kind, sum(map(len, sighted.values())))
 
 
@@ -192,10 +194,12 @@ def _of_parameter(gap: Gap) -> Evidence:
 
 def _with_wrong_texts(gap: Gap) -> Probes:
     for operation in EVERY:
-        pet_id, phase = "{known}", Phase.ODD_READS
+        pet_id = "{known}"
+        phase = Phase.ODD_READS
         if operation.commits:
             # A service that accepts the text must not change an animal of somebody else.
-            pet_id, phase = "{made}", Phase.ODD_CHANGES
+            pet_id = "{made}"
+            phase = Phase.ODD_CHANGES
         request_of = partial(request, operation, pet_id, phase=phase, expected=OPEN)
         for parameter in operation.parameters:
             # The clause about the bounds of a limit has the probes for a limit.
@@ -348,7 +352,8 @@ def _order(seen: Seen, history: History) -> Choice:
 
 def _orders_of(seen: Seen) -> set[str]:
     """Return the alternatives whose order a list has."""
-    labels, ids = [str(pet.get(LABEL)) for pet in seen.pets], sorted(seen.ids)
+    labels = [str(pet.get(LABEL)) for pet in seen.pets]
+    ids = sorted(seen.ids)
     orders = {
         "id_ascending": seen.ids == ids,
         "id_descending": seen.ids == ids[::-1],
@@ -360,7 +365,8 @@ def _orders_of(seen: Seen) -> set[str]:
 def _repeated_orders(lists: list[Seen]) -> Iterator[bool]:
     """Yield for each list that was sent twice whether both pages have the same order."""
     for former, later in pairwise(sorted(lists, key=attrgetter("line"))):
-        first, second = _common_ids(former, later), _common_ids(later, former)
+        first = _common_ids(former, later)
+        second = _common_ids(later, former)
         # Too few common animals show no order.
         if former.line == later.line and len(first) >= _ENOUGH_FOR_ORDER - 1:
             yield first == second

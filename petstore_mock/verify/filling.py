@@ -115,7 +115,8 @@ class Filling:
             return quote(value_of(match))
 
         fields = tuple((name, _PLACEHOLDER.sub(value_of, value)) for name, value in probe.fields)
-        target, body = _PLACEHOLDER.sub(quoted, probe.target), _PLACEHOLDER.sub(value_of, probe.body)
+        target = _PLACEHOLDER.sub(quoted, probe.target)
+        body = _PLACEHOLDER.sub(value_of, probe.body)
         return replace(probe, target=target, body=body, fields=fields, unfilled=probe.template)
 
     def _value(self, word: str, label: str) -> str:

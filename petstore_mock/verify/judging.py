@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     """Check a run against every clause and the recorded choices."""
-    keys, served = run.secrets, run.seen
+    keys = run.secrets
+    served = run.seen
     if run.never_served:
         served = []
     history = History(served)
@@ -164,7 +165,8 @@ class _Judge:
 
 def _curl(seen: Seen) -> str:
     """Return a shell line that repeats a request. It shows how a key was changed, and not the key."""
-    line, key = curl_line(seen.exchange), seen.probe.key
+    line = curl_line(seen.exchange)
+    key = seen.probe.key
     if seen.probe.has_key:
         return line
     shown = key.removeprefix("Bearer ") if "{" in key else UNKNOWN_KEY

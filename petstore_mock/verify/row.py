@@ -126,7 +126,8 @@ class Clause:
     ) -> None:
         """Add a mutant of all operations at once. Name and words are templates."""
         names = tuple(operation.name for operation in (of or self.about.operations))
-        name, words = self.about.filled(name), self.about.filled(words)
+        name = self.about.filled(name)
+        words = self.about.filled(words)
         self.mutants.append(Mutant(name, words, names, apply, statuses, self.id))
 
     def mistake(

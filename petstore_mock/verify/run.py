@@ -188,7 +188,8 @@ class Run:
         if is_like_before or is_let_in:
             return seen
         # One finding is enough.
-        seen.status_anew, self._sender.opens_anew = again.status, True
+        seen.status_anew = again.status
+        self._sender.opens_anew = True
         self.checked.append(seen)
         return again
 
@@ -225,7 +226,8 @@ class Run:
             return seen
         wait = _retry_after(seen)
         if wait > min(_LONGEST_WAIT, self._end_at - monotonic()):
-            value, header = seen.header("Retry-After"), "without Retry-After"
+            value = seen.header("Retry-After")
+            header = "without Retry-After"
             if value:
                 header = f"with 'Retry-After: {cut(value, 100)}'"
             self._end(f"{seen.line} got 429 {header}; a wait of {wait:g} s is too long for the run")
@@ -330,7 +332,8 @@ class Run:
         return crashed - others
 
     def _limits_reached(self, operation: Operation) -> Iterator[str]:
-        most_requests, most_animals = self._limits["max_requests"], self._limits["allow_create"]
+        most_requests = self._limits["max_requests"]
+        most_animals = self._limits["allow_create"]
         if len(self.seen) >= most_requests:
             yield f"the limit --max-requests {most_requests} is reached"
         if operation.commits and not most_animals:

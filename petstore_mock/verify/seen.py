@@ -116,7 +116,8 @@ class Wanted(NamedTuple):
 
     def selects(self, pet: Members) -> bool:
         """Whether the filter selects an animal. One fitting element of an array is enough."""
-        field, relation = self.parameter.filters_by, self.parameter.says
+        field = self.parameter.filters_by
+        relation = self.parameter.says
         found = pet.get(field)
         if found is None:
             return False
@@ -202,16 +203,19 @@ class Seen:
         self.is_repeat = False
         # The status of the same request on a new connection, if that differs; else 0.
         self.status_anew = 0
-        self.number, self.operation = exchange.number, probe.operation
+        self.number = exchange.number
+        self.operation = probe.operation
         self.line = probe.line
         # The request without the values of the service's animals.
         self.template = probe.template
         # 0 without a readable head.
         self.status = exchange.status or 0
         # The first digit of the status, and the body. An incomplete response has neither.
-        digit, body = 0, b""
+        digit = 0
+        body = b""
         if failure is None:
-            digit, body = self.status // 100, exchange.response_body
+            digit = self.status // 100
+            body = exchange.response_body
         self.is_refusal = digit == 4
         self.has_failed = not 1 <= digit < 5
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
@@ -426,7 +430,8 @@ class Seen:
     @cached_property
     def is_removed(self) -> bool:
         """Whether the response is later than the operation's removal date, by the service's own Date (§4.3)."""
-        removed, date = self.operation.removed_at, seconds_of(self.header("Date"))
+        removed = self.operation.removed_at
+        date = seconds_of(self.header("Date"))
         if removed is None or date is None:
             return False
         return date >= removed.timestamp()

@@ -253,7 +253,8 @@ _ELEMENTS: Final = {"broken": "failure", "not_observable": "skipped", "could_not
 def junit_text(verdict: Verdict) -> str:
     """Return the verdict as JUnit XML: a case for each clause, and one for each gap that drifted."""
     cases = [*map(_case, verdict.clauses), *map(_drifted_case, verdict.drift)]
-    failures, errors = len(verdict.broken) + len(verdict.drift), len(verdict.of_result("could_not_check"))
+    failures = len(verdict.broken) + len(verdict.drift)
+    errors = len(verdict.of_result("could_not_check"))
     skipped = len(verdict.of_result("not_observable"))
     counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
     suite = f'<testsuite name="petstore-mock verify" {counts} timestamp={_quoted(verdict.began)}>'

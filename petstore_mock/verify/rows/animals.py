@@ -170,7 +170,8 @@ def _of_identifier(operation: Operation, identifier: Parameter) -> Rows:
 
 
 def _is_asked_for(seen: Seen, _history: History) -> Results:
-    expected, document = seen.probe.expected, seen.document
+    expected = seen.probe.expected
+    document = seen.document
     if not seen.is_success or expected not in _SHOWING_ONE:
         return
     words = f'no animal for the text "{seen.pet_id}"'

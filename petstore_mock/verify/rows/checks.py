@@ -79,7 +79,8 @@ def kind_of_field(name: str) -> Kind:
 
 def has_unusual(name: str, seen: Seen) -> bool:
     """Whether a request sends a value of a field that services often change. It may be invalid."""
-    value, kind = seen.sent.get(name), kind_of_field(name)
+    value = seen.sent.get(name)
+    kind = kind_of_field(name)
     if kind.beyond is None or type(value) is not type(kind.plain):
         return False
     return kind.beyond.holds(value)
@@ -162,7 +163,8 @@ def _has_other_reason(seen: Seen, history: History) -> bool:
 
 def cache_of(seen: Seen) -> str:
     """Return the header fields that show a cached response, in words; empty for a response of the service itself."""
-    age, cache = seen.header("Age"), seen.header("X-Cache")
+    age = seen.header("Age")
+    cache = seen.header("X-Cache")
     fields = [f"Age: {age}"] if age.strip("0") else []
     if cache and "miss" not in cache.lower():
         fields.append(f"X-Cache: {cache}")

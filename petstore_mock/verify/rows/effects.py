@@ -359,7 +359,8 @@ def _is_gone(operation: Operation, seen: Seen, history: History) -> Results:
 
 
 def _has_left_others(operation: Operation, seen: Seen, history: History) -> Results:
-    removal, pet_id = history.last(operation, seen.number), seen.is_about
+    removal = history.last(operation, seen.number)
+    pet_id = seen.is_about
     if removal is None or pet_id is None:
         return
     # The operation has to show the animal at all.

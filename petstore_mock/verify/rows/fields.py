@@ -278,7 +278,8 @@ def _of_delicate(name: str, delicate: Delicate) -> Clause:
     row.needs = f"a created animal with such a {name}"
     row.send(sends(create, {name: delicate.text}, phase=Phase.DELICATE_CREATES, expected=OPEN))
     if delicate.change is not None:
-        in_store, in_response = changes.keep_field(name, delicate.change), changes.set_field(name, delicate.change)
+        in_store = changes.keep_field(name, delicate.change)
+        in_response = changes.set_field(name, delicate.change)
         row.mistake("{short}-{end}-changed", "changes {words} in {name}", changes.both(in_store, in_response))
     return row
 

@@ -86,7 +86,8 @@ def _is_kept_out(seen: Seen, history: History) -> Results:
         if result.holds or seen.status in history.unserved(seen.operation):
             yield result
             continue
-        cache, accepted = cache_of(seen), _accepted(history, seen.operation)
+        cache = cache_of(seen)
+        accepted = _accepted(history, seen.operation)
         cause = result.cause
         if cache:
             cause = "a cache ignores keys"
@@ -143,7 +144,8 @@ def _of_exact_key() -> Clause:
     )
     row.send(*[replace(_without_access(LISTS[0], key), phase=Phase.LAST_KEYS) for key in _NEARLY])
     let_in = changes.let_in("unknown_key")
-    in_any_case, by_start = changes.when(_differs_in_case, let_in), changes.when(_has_same_start, let_in)
+    in_any_case = changes.when(_differs_in_case, let_in)
+    by_start = changes.when(_has_same_start, let_in)
     row.mutant("any-case-of-key", "the service ignores the case of keys", in_any_case, OF_REQUESTS)
     row.mutant("start-of-key", "the service compares only the start of keys", by_start, OF_REQUESTS)
     return row

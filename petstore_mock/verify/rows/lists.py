@@ -54,7 +54,8 @@ def _of_values(operation: Operation, limit: Parameter) -> Clause:
 def _of_limit(operation: Operation, limit: Parameter) -> Rows:
     """Yield the rows about the length of a page."""
     least, most, default = limits_of(operation)
-    about, at_most = About(operation, limit.name, most=most, default=default), partial(_is_at_most, limit)
+    about = About(operation, limit.name, most=most, default=default)
+    at_most = partial(_is_at_most, limit)
     row = about.every(
         "{section}-{short}-counts",
         "{name}: maximum number of animals to return",
@@ -126,7 +127,8 @@ def _of_finding(operation: Operation) -> Clause:
     row.mistake("always-empty", "returns an empty list", changes.EMPTY)
     limit = operation.limit
     for parameter in _queries(operation):
-        name, word = parameter.name, _word(operation, parameter)
+        name = parameter.name
+        word = _word(operation, parameter)
         row.mistake(
             f"{word}-finds-nothing",
             f"finds nothing for the {name} filter",
@@ -255,7 +257,8 @@ def _probes(operation: Operation, parameter: Parameter) -> Probes:
     # Every request of the operation has the parameters in its path.
     if parameter.where == "path":
         return
-    limit, texts = operation.limit, _allowed(operation, parameter)
+    limit = operation.limit
+    texts = _allowed(operation, parameter)
     plain = request(operation, phase=Phase.LISTS)
     for text in _texts(operation, parameter):
         yield plain.with_parameter(parameter, text)
