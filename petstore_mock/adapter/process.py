@@ -32,8 +32,9 @@ from petstore_mock.adapter.protocol import (
     shown_line,
 )
 from petstore_mock.checks.adapting import StoppedError
+from petstore_mock.checks.pulse import children_of
 from petstore_mock.common.masking import cut, mask_text
-from petstore_mock.common.real import Lock, Thread, monotonic, sleep
+from petstore_mock.common.real import Lock, Thread, list_folder, monotonic, sleep
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import is_integer
 
@@ -103,7 +104,7 @@ class AdapterProcess:
         self._writing = Lock()
         self._greeted: Future[Hello] = Future()
         self._waiting: dict[int, Future[Any]] = {}
-        self._calls: set[int] = set()  # the numbers of the calls that wait
+        self._calls = set[int]()  # the numbers of the calls that wait
         self._is_ending = False
         self._is_held = False  # whether another process holds the output after the end of this one
         self._popen = _started(command)
@@ -143,7 +144,7 @@ class AdapterProcess:
         """Send a request for which the service is not needed, and return its result.
 
         Raises:
-            StoppedError: no reply came, but a call is running, which may hold the process.
+            StoppedError: no reply came, and a call is running, which may be the reason.
         """
         return self._result(self.ask(request), self.patience * _SOON, str(request["do"]))
 
@@ -429,10 +430,12 @@ def _kill_all(pipes: set[str]) -> None:
 
 
 def _tasks(process: str) -> Iterator[str]:
-    for thread in Path(f"/proc/{process}/task").glob("*"):
-        yield f"{process}/task/{thread.name}"
-        with contextlib.suppress(OSError):  # the thread may have ended
-            for child in (thread / "children").read_text(encoding="ascii").split():
+    # The process may end at any time.
+    with contextlib.suppress(OSError):
+        for thread in list_folder(f"/proc/{process}/task"):
+            task = f"{process}/task/{thread}"
+            yield task
+            for child in children_of(task):
                 yield from _tasks(child)
 
 

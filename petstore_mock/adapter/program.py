@@ -101,6 +101,9 @@ class AdapterProgram:
                 self._end(main)
             elif not main.is_retired:
                 return main
+            else:
+                # A call in it goes on.
+                self._others.append(main)
         self._main = AdapterProcess(self.command, self.patience)
         return self._main
 
@@ -110,11 +113,13 @@ class AdapterProgram:
             process.clients -= 1
             if process.clients:
                 return
-            if process in self._others:
+            is_other = process in self._others
+            if is_other:
                 self._others.remove(process)
+            if process.is_retired:
+                process.stop()
+            elif is_other:
                 self._end(process)
-            elif process.is_retired:
-                process.kill()
 
     def _end(self, process: AdapterProcess) -> None:
         """End a process, and keep how it ended, unless a client has noticed its end."""
@@ -138,7 +143,9 @@ class AdapterProgram:
             self._main = None
             self._others = []
         for process in running:
-            if process.over is not None or not process.is_retired:
+            if process.is_retired and process.over is None:
+                process.stop()
+            else:
                 self._end(process)
         how = self._last_end
         self._last_end = None

@@ -151,8 +151,7 @@ class Player:
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = future.result()
         if isinstance(outcome.error, StoppedError):
-            # Each call of the process may be the one that computes. The machine plays them again, one at a time.
-            return Outcome(seconds=monotonic() - began, ended="computed")
+            return Outcome(seconds=monotonic() - began, ended="stopped")
         outcome.held = attendance.pulse.taken()
         return outcome
 
@@ -249,12 +248,12 @@ class _Attendance:
     def _given_up(self, last: Exchange | None) -> Ended | None:
         """Return why a call counts as ended that sends nothing more."""
         used = [Times(later.ran - former.ran, later.waited - former.waited) for former, later in pairwise(self._times)]
-        # A call that pauses uses the processor little.
-        has_computed = bool(used) and all(times.is_busy(self._interval) for times in used)
-        if not has_computed:
+        idle = [times for times in used if not times.is_busy(self._interval)]
+        # A call that pauses uses the processor little. One that computes may have to wait for its turn once.
+        if len(idle) > 1 or not used:
             return self._limits.ended(last, self._waited)
         # On a busy computer, work takes long. So its processor time counts.
-        ran = sum(times.ran for times in used)
+        ran = min(self._waited, sum(times.ran for times in used))
         return "computed" if ran >= self._limits.longest_standstill else None
 
 

@@ -102,7 +102,7 @@ class Call:
 
 
 RUNAWAY: Final = 200  # requests of one call, followed redirections included
-Ended = Literal["hung", "stood still", "ran away", "computed", "paused", "left"]
+Ended = Literal["hung", "stood still", "ran away", "computed", "paused", "left", "stopped"]
 
 
 @dataclass
@@ -181,6 +181,7 @@ class Observation:
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
     meanwhile: Call | None = None  #: the call that ran at the same time, or None
     closed: bool = False  #: whether the client was closed before the call
+    may_lose_coroutines: bool = False  #: whether a call has failed or was interrupted, or the client was closed
     is_same_error: bool = False  #: whether an earlier call raised the exception object of the outcome
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service

@@ -29,11 +29,8 @@ _CALLS: Final = 20  # further equal calls
 
 def holders(client: object, test: str) -> list[str]:
     """Return the containers that keep a client in memory. Variables of the module ``test`` do not count."""
-    found: list[str] = []
-    for name, held in _containers(_homes(type(client), test)):
-        if any(one is client for one in _items(held)):
-            found.append(name)
-    return found
+    containers = _containers(_homes(type(client), test))
+    return [name for name, held in containers if any(one is client for one in _items(held))]
 
 
 def hidden_holders(client: object) -> list[str]:

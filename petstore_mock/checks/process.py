@@ -104,13 +104,12 @@ def errors_reach_callers(seen: Observation) -> Mistake | None:
     process = seen.facts
     if process.unformatted:
         return Mistake("log record broken", message=process.unformatted[0])
-    # A call that fails may have no time to await a coroutine, and a closed client may have no loop.
-    is_excused = seen.closed or seen.ending.error is not None
-    if not is_excused:
-        for text in process.shown:
-            coroutine, is_warning, _ = text.partition(" was never awaited")
-            if is_warning:
-                return Mistake("coroutine not awaited", cause=coroutine)
+    # A call that fails may have no time to await a coroutine, whose warning comes later. A closed client has no loop.
+    for text in process.shown:
+        coroutine, is_told, _ = text.partition(" was never awaited")
+        is_warning = getattr(text, "place", "") == "a warning"
+        if is_told and is_warning and not seen.may_lose_coroutines:
+            return Mistake("coroutine not awaited", cause=coroutine)
     lost = process.lost
     return Mistake("error lost", error=lost[0], cause=lost[0]) if lost else None
 

@@ -36,7 +36,7 @@ class Times(NamedTuple):
 
     def is_busy(self, seconds: float) -> bool:
         """Whether tasks with these times computed as much as they could, for some seconds."""
-        return self.ran >= BUSY * (seconds - self.waited)
+        return self.ran > BUSY * (seconds - self.waited)
 
 
 def times_of(tasks: Iterable[str]) -> Times:
@@ -48,6 +48,13 @@ def times_of(tasks: Iterable[str]) -> Times:
             ran += has_run
             waited += has_waited
     return Times(ran / 1e9, waited / 1e9)  # from nanoseconds
+
+
+def children_of(task: str) -> list[str]:
+    """Return the numbers of the processes that a thread has started, on systems with ``/proc``."""
+    with suppress(OSError), open_file(f"/proc/{task}/children", encoding="ascii") as children:
+        return children.read().split()
+    return []
 
 
 class Pulse:

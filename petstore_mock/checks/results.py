@@ -188,7 +188,7 @@ def _cause(outcome: Outcome) -> str:
     return f"{kind} {own_place(outcome.error.__traceback__)}".strip()
 
 
-# The rule that a call breaks that goes on, and why it ends.
+# The rule that a call breaks if it goes on, and why it should end.
 _GOES_ON: Final = {
     "ran away": ("endless requests", "a call ends after a few requests"),
     "computed": ("endless loop", "a call ends when its connection or its response ends"),
@@ -211,7 +211,7 @@ _GOES_ON: Final = {
 )
 def call_ends(seen: Observation) -> Mistake | None:
     outcome = seen.ending
-    if outcome.ended is None or outcome.ended == "left":
+    if outcome.ended is None or outcome.ended in {"left", "stopped"}:
         return None
     if outcome.ended == "hung":
         where = " in the TLS handshake" if seen.flaw is not None else ""

@@ -205,7 +205,8 @@ class Settings:
         self._owners: Members = {}
         for name in _OWNERS.split():
             if name.partition(":")[0] in sys.modules:
-                self._owners[name.replace(":", ".")] = _owner(name)
+                with suppress(AttributeError, ImportError):  # of a module that a test replaced
+                    self._owners[name.replace(":", ".")] = _owner(name)
         # A client may set all but the handlers of its own logger.
         for name, logger in [*logging.root.manager.loggerDict.items()]:
             if isinstance(logger, logging.Logger) and not is_own(name):
@@ -221,10 +222,7 @@ class Settings:
     def changes(self) -> list[str]:
         """Return the names of the settings that have other values now."""
         now = Settings()
-        changed: list[str] = []
-        for name, value in self.values.items():
-            if not _SETTINGS[name].same(now.values[name], value):
-                changed.append(name)
+        changed = [name for name, value in self.values.items() if not _SETTINGS[name].same(now.values[name], value)]
         changed += self._replaced(now._members)
         if self.has_imported:
             return [name for name in changed if name not in _BY_IMPORTS]
@@ -233,7 +231,7 @@ class Settings:
     def _replaced(self, now: Mapping[str, Members]) -> Iterator[str]:
         for owner, members in self._members.items():
             for name, former in members.items():
-                other = now[owner].get(name)
+                other = now.get(owner, members).get(name)
                 # Nearly all names have the same object. NaN, which does not equal itself, is one of them.
                 if other is former or other == former:
                     continue

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.process import Shown
+from petstore_mock.checks.pulse import children_of
 from petstore_mock.checks.reading import is_own, own_place, raised, shortened, text_of
 from petstore_mock.checks.settings import Settings
 from petstore_mock.common.real import Lock, Thread, list_folder, monotonic, open_file, scan_folder, sleep, time
@@ -210,22 +211,16 @@ def _descriptors() -> list[str]:
 
 def _children() -> set[str]:
     """Return the numbers of the child processes, on systems with ``/proc``."""
-    found: set[str] = set()
+    found = set[str]()
     with suppress(OSError):
         for thread in list_folder("/proc/self/task"):
-            found.update(_numbers_of_children(thread))
+            found.update(children_of(f"self/task/{thread}"))
     return found
-
-
-def _numbers_of_children(thread: int | str | None) -> list[str]:
-    with suppress(OSError), open_file(f"/proc/self/task/{thread}/children", encoding="ascii") as children:
-        return children.read().split()
-    return []
 
 
 def _children_of(thread: int | None) -> Iterator[Shown]:
     """Yield the arguments and the environment of each child process that a thread has begun."""
-    numbers = _numbers_of_children(thread)
+    numbers = children_of(f"self/task/{thread}")
     if numbers:
         inherited = {f"{name}={value}" for name, value in os.environ.items()}
         for child in numbers:

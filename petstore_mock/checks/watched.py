@@ -162,7 +162,7 @@ class WatchedClient:
         self._before = open_connections(petstore)
         self._others_work = self._do_others_work()
         self._was_cut_off = False  # whether the latest call failed or was interrupted
-        self._was_closed = False
+        self._may_lose_coroutines = False  # whether a call has failed or was interrupted, or the client was closed
         self._look()
         self._test = str(getattr(getattr(make_client, "func", make_client), "__module__", ""))
         self._looks_closely = False  # for what keeps the client in memory
@@ -258,13 +258,12 @@ class WatchedClient:
         whole, outcome = self._interrupted(call, at)
         sleep(_UNDER_WAY)  # a request may still be under way
         self.limits.sends_by_itself = by_itself
-        self._was_cut_off = True
+        self._was_cut_off = self._may_lose_coroutines = True
         # httpx itself loses a connection if it is cancelled while it connects (encode/httpcore#1093).
         self._before = max(self._before, open_connections(self.petstore))
         seen = self._observed(doing=str(call), outcome=outcome, process=self._facts())
-        # A client may leave an interrupted request in any state, and a coroutine that it would have awaited next.
+        # A client may leave an interrupted request in any state.
         seen.exchanges = ()
-        seen.closed = True
         self._find(seen)
         outcome.error = None
         self._leave(whole)
@@ -305,7 +304,7 @@ class WatchedClient:
     def _close(self) -> None:
         outcome = self._attempt(self.client.close)
         self._find(self._observed(doing="close()", outcome=outcome, process=Process(shown=self._shown())))
-        self._was_closed = True
+        self._may_lose_coroutines = True
 
     def spoil(self) -> None:
         """Change the latest result, as its caller may do. No later call may return the changed object."""
@@ -418,6 +417,7 @@ class WatchedClient:
             # for longer, its requests can't be attributed to a call.
             limits.sends_by_itself = not settled(lambda: not watch.threads_work(), _UNDER_WAY)
         self._was_cut_off = outcome.error is not None or outcome.ended is not None
+        self._may_lose_coroutines |= self._was_cut_off
         return outcome
 
     def close(self) -> None:
@@ -535,7 +535,8 @@ class WatchedClient:
         seen.patience = self.limits.patience
         seen.longest_wait = self.limits.longest_wait
         seen.pets = {pet["id"]: pet for pet in petstore.pets}
-        seen.closed = self._was_closed
+        seen.closed = self._looks_closely  # since reuse() closed it
+        seen.may_lose_coroutines = self._may_lose_coroutines
         seen.shared = self.limits.sends_by_itself or self._tasks_go_on
         for other in self.others:
             for exchange in other.journal[_looked_at[other] :]:

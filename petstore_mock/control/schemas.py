@@ -308,11 +308,8 @@ def _operation(verb: Verb, mount: str) -> Schema:
     in_path = shape.path
     if mount:
         in_path = {"world": _NAME, **shape.path}
-    parameters: list[Schema] = []
-    for name, rules in in_path.items():
-        parameters.append({"name": name, "in": "path", "required": True, "schema": rules})
-    for name, rules in shape.query["properties"].items():
-        parameters.append({"name": name, "in": "query", "schema": rules})
+    parameters = [{"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()]
+    parameters += [{"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()]
     operation: Schema = {
         "operationId": f"{verb.name}_of" if mount else verb.name,
         "summary": (verb.function.__doc__ or "").partition("\n")[0],  # python -OO removes docstrings

@@ -306,10 +306,8 @@ class Journal(Stays):
         # Of requests with as many differences, the newest comes first.
         misses.sort(key=lambda exchange: len(differences[exchange]))
         del misses[_SHOWN:]
-        lines = ["near misses:"]
-        for text, exchange in zip(request_lines(misses), misses, strict=True):
-            lines.append(f"  {text}: {'; '.join(differences[exchange])}")
-        return lines
+        texts = zip(request_lines(misses), misses, strict=True)
+        return ["near misses:", *(f"  {text}: {'; '.join(differences[exchange])}" for text, exchange in texts)]
 
     # Waiting
 

@@ -100,7 +100,7 @@ class Example:
         self.lines: list[Line] = []  # the steps so far
         self.taken = 0
         self.found: Found | None = None
-        self.is_left = False  # whether a call paused for longer than the machine waits
+        self.left = ""  # why the machine went on although a call did not end, if no check failed
         self.worlds: dict[str, PlayedWorld] = {}
         self._objects: dict[str, Any] = {}  # the objects of the lines
         self._clients: list[WatchedClient] = []
@@ -128,7 +128,7 @@ class Example:
             try:
                 self._play()
             except LeftError as left:
-                self.is_left = True
+                self.left = left.ended
                 if left.ended == "left":
                     self.run.note_pause()
             except Found as found:

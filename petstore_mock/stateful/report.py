@@ -101,8 +101,7 @@ class ClientBugError(ReportedError):
 def _listed(errors: Sequence[ClientBugError]) -> str:
     count = len(errors)
     texts = [f"The client has {count} bugs."]
-    for number, error in enumerate(errors, 1):
-        texts.append(f"Bug {number} of {count} (rule {error.rule!r}): {error.bug}")
+    texts += [f"Bug {number} of {count} (rule {error.rule!r}): {error.bug}" for number, error in enumerate(errors, 1)]
     texts.append("ignore=[...] with names of rules switches rules off.")
     return "\n\n".join(texts)
 

@@ -46,13 +46,12 @@ from petstore_mock.stateful.shrinking import Shrinker
 from petstore_mock.strategies.plans import is_quick
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.checks.check import Group
     from petstore_mock.checks.scenario import PlannedFault
-    from petstore_mock.checks.watched import Found
     from petstore_mock.stateful.pristine import StateOfClient
     from petstore_mock.stateful.run import Options
 
@@ -76,6 +75,7 @@ _SHOW_EACH_TIME: Final = frozenset(
         "client left alive",
         "memory grows",
         "error lost",
+        "coroutine not awaited",
     }
 )
 _QUICK: Final = 0.3  # seconds: limits of a call while a bug is shrunk that waits
@@ -188,10 +188,18 @@ class Search:
         if not self._options.plays_side_by_side:
             yield from waits
             return
-        began = monotonic()
         examples = [self.example(self._with_arguments(scenario), alone=False) for scenario in waits]
-        if self.is_over():
-            return
+        if not self.is_over():
+            self._play_side_by_side(examples)
+        for example in examples:
+            if example.left == "stopped":
+                # Another call of the process computed.
+                yield replace(example.scenario, odd_key=False)
+            elif example.found is not None:
+                yield from self._while_unknown(example.scenario, example.found.finding.group)
+
+    def _play_side_by_side(self, examples: Sequence[Example]) -> None:
+        began = monotonic()
         self._run.phase = "waits"
         players = [Player() for _ in examples]  # daemon threads, so that Ctrl-C waits for no scenario
         played = [player.play(example.play) for player, example in zip(players, examples, strict=True)]
@@ -200,19 +208,12 @@ class Search:
         for future in played:
             future.result()
         self._run.report.waited = round(monotonic() - began, 3)
-        for example in examples:
-            if example.found is not None:
-                yield from self._while_unknown(example.scenario, example.found)
 
-    def _while_unknown(self, scenario: Scenario, found: Found) -> Iterator[Scenario]:
+    def _while_unknown(self, scenario: Scenario, group: Group) -> Iterator[Scenario]:
         """Yield a scenario until its bug is known. A bug that depends on chance may need several plays."""
         plain = replace(scenario, odd_key=False)
-        plays = [plain, plain, scenario, plain]
-        if found.ended == "computed":
-            # Chance plays no part. Of several calls in one process, only one computes.
-            plays = [plain]
-        for other in plays:
-            if found.finding.group not in self._run.known:
+        for other in (plain, plain, scenario, plain):
+            if group not in self._run.known:
                 yield other
 
     def _with_arguments(self, scenario: Scenario) -> Scenario:
@@ -231,11 +232,11 @@ class Search:
         while left is not None and not self.is_over():
             example = self.example(left).play()
             bug = explain(example)
-            if bug is None and not example.is_left:
+            if bug is None and not example.left:
                 break
             if bug is not None and not self._report(bug):
                 break
-            if example.is_left or example.waited:
+            if example.left or example.waited:
                 left = _rest(left, example.taken)
         self._history.append(scenario)
 

@@ -117,10 +117,8 @@ def _points(fault: Fault, row: Operation) -> list[CommitPoint]:
 
 
 def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> SearchStrategy[PlannedFault]:
-    drawn: list[PlannedFault] = []
-    for plan, (times, after) in product(planned(faults, rows), _TIMES_AND_AFTER):
-        drawn.append(replace(plan, times=plan.times and times, after=after))
-    return st.sampled_from(drawn)
+    plans = product(planned(faults, rows), _TIMES_AND_AFTER)
+    return st.sampled_from([replace(plan, times=plan.times and times, after=after) for plan, (times, after) in plans])
 
 
 def fault_plans() -> SearchStrategy[tuple[PlannedFault, ...]]:

@@ -194,10 +194,7 @@ class _Reading:
         return self._response(body)
 
     def _response(self, body: bytes | bytearray) -> Response:
-        fields: list[tuple[str, str]] = []
-        for name, value in self._fields:
-            if is_field(name, value) and name.lower() != "date":
-                fields.append((name, value))
+        fields = [field for field in self._fields if is_field(*field) and field[0].lower() != "date"]
         date = self._values.get("date", "").encode("ascii", "replace")
         return Response(Head(self._status, fields), bytes(body), date)
 

@@ -90,12 +90,12 @@ def _beyond_utf8(body: bytes) -> str:
 
 
 def _broken_at(body: bytes) -> str:
-    """Return the surroundings of the first error in JSON; empty if the body begins with it, or is too deep."""
+    """Return the place of the first error in JSON; empty if the body begins with it, or is too deep."""
     try:
         json.loads(body)
     except json.JSONDecodeError as error:
         if error.pos:
-            return error.doc[max(error.pos - 15, 0) : error.pos + 15]
+            return f"{error.doc[error.pos :][:1]!r} (character {error.pos + 1})"
     except (ValueError, RecursionError):
         pass
     return ""

@@ -140,12 +140,19 @@ def test_a_call_that_computes_for_ever_is_a_bug_of_the_client(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs /proc")
-def test_a_call_that_computes_for_ever_is_the_only_bug_beside_other_calls(check: Check, adapter: Adapter) -> None:
+def test_a_call_that_computes_for_ever_is_the_only_bug_beside_other_calls(
+    check: Check, adapter: Adapter, tmp_path: Path
+) -> None:
     # Only the scenarios that wait, which run side by side, have this header. The process replies to nothing else.
-    client = adapter(COMPUTES.format(condition="failed.error.get('told') == '1'"))
-    exit_code, out, error = check(client, "--first", "--examples", "1", "--vary", "", "--patience", "0.5")
+    code = COMPUTES.format(condition="failed.error.get('told') == '1'")
+    processes = tmp_path / "processes"
+    client = adapter(f"{code}    open({str(processes)!r}, 'a').write(f'{{os.getpid()}}\\n')\n")
+    exit_code, out, error = check(client, "--examples", "1", "--vary", "", "--patience", "0.5")
     assert (exit_code, error) == (1, "")
     assert "Bug 1 of 1 (rule 'endless loop')" in out
+    began = {int(number) for number in processes.read_text(encoding="ascii").split()}
+    assert len(began) > 1
+    assert [number for number in began if Path(f"/proc/{number}/cmdline").exists()] == []
 
 
 @pytest.fixture

@@ -7,12 +7,14 @@ import contextlib
 import csv
 import decimal
 import logging
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -52,7 +54,6 @@ def lives(client: type, *, called_again: bool = False) -> None:
         (reports.RoundingForAll, r"changed decimal.getcontext\(\)"),
         (reports.FieldsForAll, r"changed csv.field_size_limit\(\)"),
         (reports.SessionPatched, "changed requests.sessions.Session.request"),
-        (reports.CloseNotAwaited, r"close\(\) did not await a coroutine 'AsyncClient.aclose'"),
         (reports.PauseNotAwaited, r"list_pets\(\) did not await a coroutine 'sleep'"),
     ],
 )
@@ -61,6 +62,15 @@ def test_a_bug_of_a_process_is_found_and_undone(client: type, words: str) -> Non
         lives(client)
     # The next client finds the settings of before.
     lives(RequestsPets)
+
+
+def test_a_close_that_is_not_awaited_is_found() -> None:
+    with (
+        PetStoreMock() as petstore,
+        pytest.raises(AssertionError, match=r"close\(\) did not await a coroutine 'AsyncClient.aclose'"),
+        watch(maker_of(reports.CloseNotAwaited), petstore) as watched,
+    ):
+        watched.list_pets()
 
 
 class SetsForACall(HttpClientPets):
@@ -167,9 +177,46 @@ class Facade(AsyncPets):
             self.loop.close()
 
 
+class FailsBeforeItAwaits(AsyncPets):
+    """Raises before it awaits a coroutine, and keeps its latest error, with the coroutine, until the next call."""
+
+    latest: Exception | None = None
+
+    async def list_pets(self, **query: Json) -> Json:
+        pause = asyncio.sleep(0)
+        try:
+            pets = await super().list_pets(**query)
+        except Exception as error:
+            self.latest = error
+            raise
+        await pause
+        return pets
+
+    async def create_pet(self, **fields: Json) -> Json:
+        self.latest = None
+        return await super().create_pet(**fields)
+
+
+class TellsOfCoroutines(HttpClientPets):
+    """Logs what Python would warn of."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        logging.getLogger("tests").info("coroutine 'refresh' was never awaited, as it should be")
+        return super().ask(method, path, body)
+
+
+class RemovesALogger(HttpClientPets):
+    """Removes the logger of another library."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        logging.root.manager.loggerDict.pop("library-of-this-test", None)
+        return super().ask(method, path, body)
+
+
 NEAR = (
     *(reports.LoggersStay, reports.OwnLevel, reports.PauseAwaited, reports.CloseEnds),
     *(SetsForACall, ComputesRoughly, HasItsOwnSession, KeepsDurations, CancelsItsTasks, Facade),
+    *(FailsBeforeItAwaits, TellsOfCoroutines),
 )
 
 
@@ -177,6 +224,14 @@ NEAR = (
 def test_no_check_finds_a_correct_client_next_to_a_bug(client: type) -> None:
     lives(client)
     lives(client, called_again=True)
+
+
+def test_a_setting_that_is_gone_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    # So tests hide a library, or put another module in its place.
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.setitem(sys.modules, "httpx", ModuleType("httpx"))
+    logging.getLogger("library-of-this-test")
+    lives(RemovesALogger)
 
 
 # Requests

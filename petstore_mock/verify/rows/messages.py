@@ -155,7 +155,7 @@ def _unlike(seen: Seen) -> str:
     if seen.beyond_utf8:
         return f" in UTF-8, unlike `{seen.beyond_utf8}`"
     if seen.broken_at:
-        return f"; its JSON breaks at `{seen.broken_at}`"
+        return f"; its JSON breaks at {seen.broken_at}"
     return ""
 
 
