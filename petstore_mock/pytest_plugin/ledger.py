@@ -47,7 +47,7 @@ class Ledger:
 
     def tests_under_any(self, fact: FactName, kinds: Container[str] = ("as_is", "gap", "mutant")) -> list[str]:
         """Return the tests of which a run under any variant of these kinds has a fact."""
-        tests: set[str] = set()
+        tests = set[str]()
         for test, runs in self.facts.items():
             for variant, facts in runs.items():
                 if variant.kind in kinds and getattr(facts, fact):

@@ -121,8 +121,8 @@ def _is_wrong(seen: Seen, history: History) -> bool:
     # A service may refuse values that the interface allows: it does not show all rules.
     has_values = any([seen.chosen, seen.operation.body])
     if seen.probe.media_type == WITH_CHARSET:
-        # If no accepted create leaves out the same fields, that may be the reason.
-        has_values = bool(reasons_of(seen, history)) or not history.accepts_plain
+        # Another status may mean a quota. If no accepted create leaves out the same fields, that may be the reason.
+        has_values = seen.status != 415 or bool(reasons_of(seen, history))
     is_rule = seen.is_refusal and has_values
     if is_rule or seen.status in KEYS_AND_LIMITS:
         return False
