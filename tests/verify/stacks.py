@@ -368,13 +368,13 @@ REPORTED: dict[str, Callable[[], Reported]] = {
         "1-json-body",
         "https://github.com/rchodava/datamill/issues/80",
         lambda turn: as_stream(turn, ",]"),
-        words="},]",
+        words="breaks at ']' (character",
     ),
     "null stands behind the JSON": lambda: Reported(
         "1-json-body",
         "https://github.com/WP-API/WP-API/issues/2845",
         lambda turn: as_stream(turn, "]null"),
-        words="]null",
+        words="breaks at 'n' (character",
     ),
     "a store restarts": restarting,
     "workers count ids": lambda: Reported(
