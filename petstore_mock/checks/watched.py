@@ -524,8 +524,8 @@ class WatchedClient:
     def _observed(self, **given: Any) -> Observation:  # fields of an observation
         """Return the observation of everything since the last one."""
         petstore = self.petstore
-        journal = self.petstore.journal
-        before = _looked_at[self.petstore]
+        journal = petstore.journal
+        before = _looked_at[petstore]
         exchanges = [*journal[before:]]
         foreign = list[Any]()
         seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)

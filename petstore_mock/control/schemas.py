@@ -94,7 +94,7 @@ def _arguments_of(
     required: list[str] = []
     for parameter in parameters:
         name = parameter.name
-        hint = hints[parameter.name]
+        hint = hints[name]
         role = _role_of(hint)
         if role is not None:
             added[name] = role

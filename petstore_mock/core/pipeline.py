@@ -104,7 +104,7 @@ def _dress(world: World, exchange: Exchange, response: Response) -> Response:
 
 def _respond(world: World, exchange: Exchange) -> Response | Deferred:
     request = exchange.request
-    refused_key = world.refused_key(exchange.request)
+    refused_key = world.refused_key(request)
     if world.mutant is not None:
         request, refused_key = mutation.before(world, world.mutant, exchange, refused_key)
     route = world.store.rules.route(request.method, request.target, request.fields)
@@ -135,7 +135,7 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
         return Refusal(refused_key, detail=detail)
     world.use_key(request)
     store = world.store
-    limit = world.store.rules.policies.rate_limit
+    limit = store.rules.policies.rate_limit
     judged = validate(store.rules, request, route)
     if isinstance(judged, Refusal):
         return judged
@@ -152,7 +152,7 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
 def _execute(call: Call) -> Response:
     """Execute an operation, and cache the response of a read-only one."""
     world = call.world
-    store = call.world.store
+    store = world.store
     operation = call.operation
     cached = store.responses.get(call.route)
     if cached is not None and cached.date == store.date:
@@ -189,7 +189,7 @@ def _may_come_again(call: Call, response: Response) -> bool:
     response that a mutant may change later, and none with paging headers: a link depends on the client's base address.
     """
     world = call.world
-    store = call.world.store
+    store = world.store
     has_variants = world.mutant is not None or store.rules.policies.paging_headers is not None
     if has_variants or store.hidden or call.operation.commits:
         return False
@@ -208,7 +208,7 @@ def list_pets(call: Call) -> Response:
     """Return at most ``limit`` animals that match the filters (§4.1)."""
     route = call.route
     store = call.world.store
-    policies = call.world.store.rules.policies
+    policies = store.rules.policies
     limit = route.arguments["limit"]
     ids = store.ids(route.filters)
     if store.hidden:
@@ -228,8 +228,8 @@ def list_pets(call: Call) -> Response:
 def create_pet(call: Call) -> Response:
     """Create an animal, and return it with its assigned id (§4.2)."""
     store = call.world.store
-    policies = call.world.store.rules.policies
-    pet_id = call.world.store.free_id()
+    policies = store.rules.policies
+    pet_id = store.free_id()
     pet = {"id": pet_id, **(call.body or {})}
     for field, gap in OMITTED.items():
         instead = choice_of(policies, gap.name)

@@ -323,7 +323,7 @@ class World:
         """Count the use of a key. The key that was used first may rotate (gap key_rotation)."""
         name = request.fields.bearer[0]
         store = self.store
-        rotates = self.store.rules.policies.key_rotation
+        rotates = store.rules.policies.key_rotation
         if name is None or name not in self.keys:  # a mutant accepted it
             return
         store.first_key = store.first_key or name

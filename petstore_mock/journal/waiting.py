@@ -34,7 +34,7 @@ class Watch:
         self._criteria = criteria
         self._wake = wake
         self._news: deque[Exchange | None] = deque()
-        self._numbers: set[int] = set()
+        self._numbers = set[int]()
 
     def notify(self, exchange: Exchange | None) -> None:
         """Queue a request that arrived or changed; None stands for a cleared journal. Any thread calls this."""

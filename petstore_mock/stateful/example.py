@@ -325,7 +325,7 @@ class Example:
 
     def _act(self, kind: str, given: dict[str, Any]) -> None:
         world = self._world
-        ids = self._world.ids()
+        ids = world.ids()
         positional = [world.chosen(given.pop(name)) for name in ACTS[kind].positional]
         is_void = "pet" in ACTS[kind].positional and positional[0] not in ids
         is_full = kind == "seed_many" and len(ids) > _MOST_PETS

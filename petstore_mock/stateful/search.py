@@ -285,7 +285,7 @@ class _Drawing:
     def bug(self) -> Bug | None:
         """Return the bug of the simplest drawn scenario that fails."""
         options = self._run.options
-        make = self._run.options.make_client
+        make = options.make_client
         faults = options.chosen_faults
         if faults is not None:
             faults = list(filter(is_quick, faults))
@@ -314,7 +314,7 @@ class _Drawing:
     def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
         scenario = drawn.value
-        name = repr(drawn.value)
+        name = repr(scenario)
         if self._deadline is None:
             is_over = self._search.is_over()
         else:
