@@ -57,7 +57,7 @@ class PetClient(Protocol):
 
 
 class StoppedError(Exception):
-    """The process of a client is of no more use, because one of the calls in it computes endlessly."""
+    """The machine has given up the process of a client, because a call in it does not end."""
 
 
 class ElsewhereClient:

@@ -116,7 +116,8 @@ class Outcome:
     #: Why the machine gave up on the call. ``hung``: the client has no timeout. ``stood still``: the call neither ended
     #: nor sent a request. ``computed``: the same, but it used the processor all the time. ``ran away``: it sent more
     #: than 200 requests. ``paused``: it paused after a failure, for longer than ``longest_wait``. ``left``: it paused
-    #: after a failure, which is no mistake. None: the call ended.
+    #: after a failure, which is no mistake. ``stopped``: another call in its process did not end, and the machine ended
+    #: the process. None: the call ended.
     ended: Ended | None = None
     held: float = 0.0  #: how long the call kept all other tasks of its event loop from running, in seconds
     began: float = 0.0  #: when the call began, by ``time.perf_counter()``

@@ -109,7 +109,8 @@ def _containers(waiting: Named) -> Iterator[tuple[str, Collection[Any]]]:
             yield name, value
             parts = [(f"{name}[...]", item) for item in _items(value)[:_MOST_ITEMS]]
         else:
-            parts = [(f"{name}.{part}", member) for part, member in {**getattr(value, "__dict__", {})}.items()]
+            members = {**getattr(value, "__dict__", {})}
+            parts = [(f"{name}.{part}", member) for part, member in members.items()]
         waiting += [part for part in parts if _is_followed(part[1])]
 
 

@@ -121,8 +121,11 @@ def errors_reach_callers(seen: Observation) -> Mistake | None:
     rules={"program changed": "changed {settings}"},
 )
 def program_unchanged(seen: Observation) -> Mistake | None:
+    settings = seen.facts.settings
+    changed = ", ".join(settings[:5])
     # A program may have many loggers.
-    changed = ", ".join(seen.facts.settings[:5])
+    if settings[5:]:
+        changed += " and others"
     return Mistake("program changed", subject="the client", settings=changed, cause=changed) if changed else None
 
 

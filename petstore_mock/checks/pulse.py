@@ -40,7 +40,11 @@ class Times(NamedTuple):
 
 
 def times_of(tasks: Iterable[str]) -> Times:
-    """Return the times of running processes or threads, whose folders are below ``/proc``; 0 on systems without it."""
+    """Return the times of running threads together, or 0 on systems without ``/proc/PID/task/*/schedstat``.
+
+    Args:
+        tasks: the folders of the threads, below ``/proc``.
+    """
     ran = waited = 0
     for task in tasks:
         with suppress(OSError), open_file(f"/proc/{task}/schedstat", encoding="ascii") as file:

@@ -141,14 +141,12 @@ def requests_are_valid(seen: Observation) -> Mistake | None:
         refusal = _refusal(seen.call, exchange)
         if refusal is not None and not _is_excused(seen, place):
             source = source_of(exchange)
-            return Mistake(
-                "invalid request",
-                source,
-                request=exchange.request_line,
-                reason=exchange.reason,
+            line = exchange.request_line
+            cause = refusal.message
+            if not exchange.operation:
                 # The service may refuse a path that it does not have in several ways.
-                cause=refusal.message if exchange.operation else source.words,
-            )
+                cause = source.words
+            return Mistake("invalid request", source, request=line, reason=exchange.reason, cause=cause)
     return None
 
 

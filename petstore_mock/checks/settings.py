@@ -66,7 +66,8 @@ def _list(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an 
     return Setting(lambda: getattr(owner, name)[:], partial(setattr, owner, name))
 
 
-def _are_alike(key: Callable[[Any], list[Any] | str], now: Any, before: Any) -> bool:  # noqa: ANN401
+def _are_alike(key: Callable[[Any], list[Any] | str], now: Any, before: Any) -> bool:  # noqa: ANN401  # openers, or contexts
+    """Whether two values are one object, or the same to ``key``."""
     return now is before or key(now) == key(before)
 
 

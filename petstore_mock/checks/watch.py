@@ -164,7 +164,7 @@ class Watch:
         # A thread may get its name after its begin.
         self._texts += [Shown(thread.name, "the name of a thread") for thread in client_threads() - self._threads]
         for thread in threads:
-            self._texts += _children_of(thread.native_id)
+            self._texts += _shown_by_children(thread.native_id)
 
     def threads_work(self) -> bool:
         """Whether a thread of the client works, and so may send requests."""
@@ -218,7 +218,7 @@ def _children() -> set[str]:
     return found
 
 
-def _children_of(thread: int | None) -> Iterator[Shown]:
+def _shown_by_children(thread: int | None) -> Iterator[Shown]:
     """Yield the arguments and the environment of each child process that a thread has begun."""
     numbers = children_of(f"self/task/{thread}")
     if numbers:

@@ -178,9 +178,11 @@ def _by_refusal(gap: Gap, seen: Seen, _history: History) -> Choice:
 
 def _by_status(gap: Gap, seen: Seen, _history: History) -> str:
     """Read alternatives that are names of conditions, or None for a success."""
-    statuses = {name: one.status for name, one in CONDITIONS.items()}
     for name, condition in gap.alternatives.items():
-        if seen.status == statuses.get(str(condition), seen.operation.success):
+        wanted = seen.operation.success
+        if condition is not None:
+            wanted = CONDITIONS[str(condition)].status
+        if seen.status == wanted:
             return name
     return ""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapter.conftest import LOSES_STATUS, Adapter, Check
+from tests.platforms import PROCESSOR_TIMES
 
 ROOT = Path(__file__).parents[2]
 NODE = ["node", str(ROOT / "adapters/node/example/adapter.mjs")]
@@ -125,7 +126,7 @@ COMPUTES = """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs /proc")
+@PROCESSOR_TIMES
 @pytest.mark.parametrize("shell", [[], ["sh", "-c", '"$@"; true', "sh"]], ids=["itself", "by a shell"])
 def test_a_call_that_computes_for_ever_is_a_bug_of_the_client(
     shell: list[str], check: Check, adapter: Adapter, tmp_path: Path
@@ -139,7 +140,7 @@ def test_a_call_that_computes_for_ever_is_a_bug_of_the_client(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs /proc")
+@PROCESSOR_TIMES
 def test_a_call_that_computes_for_ever_is_the_only_bug_beside_other_calls(
     check: Check, adapter: Adapter, tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ from tests.clients import (
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, RequestsPets, make_correct
 from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
+from tests.platforms import PROCESSOR_TIMES
 from tests.wire.raw import eventually
 
 
@@ -571,10 +572,7 @@ def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
             thread.join()
 
 
-HAS_PROCESSOR_TIMES = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs /proc")
-
-
-@HAS_PROCESSOR_TIMES
+@PROCESSOR_TIMES
 @pytest.mark.usefixtures("leavings")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.seconds
@@ -635,7 +633,7 @@ class ReadsInTheThreadOfItsCaller(reports_more.EndIsNoPart):
         return self.other.get_pet(pet_id)
 
 
-@HAS_PROCESSOR_TIMES
+@PROCESSOR_TIMES
 @pytest.mark.usefixtures("leavings")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.seconds

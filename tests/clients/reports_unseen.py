@@ -185,7 +185,7 @@ class AskedAfterRefusal(NothingAfterRefusal):
 # Texts
 
 
-# Replaces variables in each name, which nobody has set (dotenvx/dotenv-expand#101).
+# Takes `${HOME}` in a name for a variable, and leaves it out (dotenvx/dotenv-expand#101).
 VariablesExpanded = reads(lambda pet: {**pet, "name": re.sub(r"\$\w+|\$\{\w+\}", "", pet["name"])})
 # Ends each name at a character that ends a text in C (krypton-byte/neonize#198).
 EndsAtNull = reads(lambda pet: {**pet, "name": pet["name"].partition("\0")[0]})

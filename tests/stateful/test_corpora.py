@@ -14,6 +14,7 @@ import pytest
 from tests.clients import reports_again, reports_later, sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
 from tests.clients.shapes import SHAPES, maker_of
+from tests.platforms import HAS_PROCESSOR_TIMES, WITHOUT_PROCESSOR_TIMES
 from tests.programs import run
 from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, NEED_ODD_KEY, TWINS, bug_of, raised_by
 
@@ -62,8 +63,8 @@ def test_a_bug_is_found_and_its_pasted_test_fails_only_for_the_buggy_client(
     monkeypatch.chdir(tmp_path)  # some clients leave files
     if name in NEEDS_LOCALE and not has_another_locale():
         pytest.skip("needs the locale de_DE.UTF-8; it is not installed")
-    if name in NEEDS_PROC and not Path("/proc/self/schedstat").exists():
-        pytest.skip("needs /proc")
+    if name in NEEDS_PROC and not HAS_PROCESSOR_TIMES:
+        pytest.skip(WITHOUT_PROCESSOR_TIMES)
     case = CASES[name]
     with warnings.catch_warnings():
         warnings.simplefilter("always")  # some clients show their key in a warning

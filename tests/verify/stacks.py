@@ -327,7 +327,7 @@ def compress_errors_and_say_so(turn: Turn) -> None:
 
 
 class CachedRefusals:
-    """A cache that keeps a 401 for some requests, for whoever asks for the address."""
+    """A cache that keeps a 401 for some requests. It returns the 401 for any key, unless it keeps one for each key."""
 
     def __init__(self, requests: int, *, by_key: bool = False, tells: bool = True) -> None:
         self._requests, self._by_key, self._tells = requests, by_key, tells
