@@ -42,7 +42,7 @@ from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Jso
 from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
 from tests.platforms import PROCESSOR_TIMES
-from tests.wire.raw import eventually
+from tests.wire.raw import PATIENCE, eventually
 
 
 class ReportsInAnOldTask(lives_kept.ReportsInATask):
@@ -561,10 +561,11 @@ def test_a_call_that_sends_requests_although_it_was_ended_is_found() -> None:
     def takes_time(seen: checks.Observation) -> None:
         sent = len(petstore.journal)
         if seen.call is not None:
-            eventually(lambda: len(petstore.journal) > sent + 400, "as many requests as end a call")
+            eventually(lambda: len(petstore.journal) > sent + 200, "as many requests as end a call")
 
     with PetStoreMock(seed=1) as petstore, contextlib.closing(Endless(petstore.url, petstore.api_key)) as endless:
-        client = checks.watched(lambda _: endless, petstore, checks=[takes_time, checks.call_ends])
+        # On a busy computer, so many requests take longer than a check otherwise may.
+        client = checks.watched(lambda _: endless, petstore, checks=[takes_time, checks.call_ends], patience=PATIENCE)
         with pytest.raises(AssertionError, match=r"get_pet\(1\) sent more than 200 requests and did not end"):
             client.get_pet(1)
         is_over.set()
