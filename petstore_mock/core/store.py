@@ -172,7 +172,7 @@ class Store:
         by_value = self._index[field]
         if not relation.is_ordered:
             return by_value.get(chosen.value, [])
-        order = kind_of(schemas.properties(ANIMAL)[field]).order or str
+        order = kind_of(schemas.properties(ANIMAL)[field]).order
         bound = order(chosen.value)
         fitting = [ids for value, ids in by_value.items() if relation.holds(order(value), bound)]
         return sorted(chain.from_iterable(fitting))

@@ -20,7 +20,7 @@ from functools import partial
 from json import dumps
 from math import inf
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 from urllib.parse import unquote_plus
 
 from petstore_mock.common.guards import is_array
@@ -87,6 +87,10 @@ class Delicate(NamedTuple):
     change: Change | None = None  # the usual mistake; None if the fake refuses the value
 
 
+def _unordered(value: Json) -> NoReturn:
+    raise TypeError(f"expected a value of a kind that has an order; got {value!r}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """A kind of values.
@@ -113,7 +117,7 @@ class Kind:
         misshapen: mistakes of services that make a value invalid.
         numbered: returns a sample for a later turn of the samples, from the sample and the number of the turn.
         read: returns the value of a parameter's text, or the text itself if it is no such value.
-        order: returns a key that orders values; None for a kind without an order.
+        order: returns a key that orders values. For a kind without an order, it raises TypeError.
         is_free_text: whether nearly any text is a value.
     """
 
@@ -137,7 +141,7 @@ class Kind:
     misshapen: tuple[Misshape, ...] = ()
     numbered: Callable[[Json, int], Json] = lambda value, _: value
     read: Callable[[str], Json] = str
-    order: Change | None = None
+    order: Change = _unordered
     is_free_text: bool = False
 
 

@@ -30,7 +30,6 @@ class Relation:
         sets: whether a field of the animal has its value after a success.
         holds: whether the value of the field fits the value of the parameter. For an array, it takes one item.
         is_ordered: whether it compares values by their order, so that the field needs a kind with an order.
-        of_items: whether the field is an array, and one fitting item is enough.
         words: the selected animals, after "only animals": ``{parameter}`` and ``{field}`` stand for the names.
     """
 
@@ -39,7 +38,6 @@ class Relation:
     sets: bool = False
     holds: Callable[[Json, Json], bool] = operator.eq
     is_ordered: bool = False
-    of_items: bool = False
     words: str = ""
 
 
@@ -48,7 +46,7 @@ _ROWS: Final = (
     Relation(name="limits"),
     Relation(name="sets", sets=True),
     Relation(name="equals", filters=True, words="with this {parameter}"),
-    Relation(name="contains", filters=True, of_items=True, words="with this {parameter}"),
+    Relation(name="contains", filters=True, words="with this {parameter}"),
     # The bound itself is left out: the order is strict.
     Relation(
         name="after", filters=True, holds=operator.gt, is_ordered=True, words="whose {field} is after this {parameter}"

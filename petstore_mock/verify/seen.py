@@ -126,7 +126,7 @@ class Wanted(NamedTuple):
             is_flag = isinstance(self.value, bool)
             alike = [item for item in items_of(found) if isinstance(item, bool) is is_flag]
             return any(relation.holds(item, self.value) for item in alike)
-        order = kind_of(properties(ANIMAL)[field]).order or str
+        order = kind_of(properties(ANIMAL)[field]).order
         try:
             return relation.holds(order(found), order(self.value))
         except TypeError:  # the service returned another type, which breaks the clause of the field
@@ -176,11 +176,9 @@ def _is_same(rules: Schema, value: object, other: object) -> bool:
     if is_object(value) and is_object(other):
         return all(_is_same(part, value.get(name), other.get(name)) for name, part in parts(rules))
     order = kind_of(rules).order
-    if order is None:
-        return False
     try:
         return bool(order(value) == order(other))
-    except TypeError:  # one of the two has another type
+    except TypeError:  # the kind has no order, or one of the two has another type
         return False
 
 
