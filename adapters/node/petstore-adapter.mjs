@@ -48,6 +48,31 @@ export function errorOf(error) {
 
 class CancelledError extends Error {}
 
+/** A call whose promise can't settle any more. Without the adapter, Node would end the program with exit code 13. */
+class NeverSettledError extends Error {}
+
+const IDLE = 2000; // milliseconds without a timer, a connection, or anything else that could settle a promise
+const LOOKS = 10; // in this time
+
+const STANDARD_STREAMS = /^(Pipe|TTY)Wrap$/;
+
+/** Whether nothing keeps the process alive beside its standard streams: no timer, no connection, no file, no program. */
+function isAtRest() {
+  return process.getActiveResourcesInfo?.().every((name) => STANDARD_STREAMS.test(name));
+}
+
+/** Returns the result of a call, or rejects if nothing is left that could settle its promise. */
+function settled(call) {
+  return new Promise((resolve, reject) => {
+    let looks = 0;
+    const timer = setInterval(() => {
+      looks = isAtRest() ? looks + 1 : 0;
+      if (looks >= LOOKS) reject(new NeverSettledError('no timer and no connection can settle its promise'));
+    }, IDLE / LOOKS).unref();
+    call.then(resolve, reject).finally(() => clearInterval(timer));
+  });
+}
+
 export function serve(adapter) {
   const clients = new Map();
   const running = new Map();
@@ -92,7 +117,7 @@ export function serve(adapter) {
       return;
     }
     try {
-      reply({ id: request.id, ok: (await requests[request.do](request)) ?? null });
+      reply({ id: request.id, ok: (await settled(requests[request.do](request))) ?? null });
     } catch (error) {
       const isCancelled = error instanceof CancelledError;
       const told = isCancelled ? { kind: 'cancelled' } : ((await adapter.error?.(error)) ?? errorOf(error));

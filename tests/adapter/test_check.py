@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -208,6 +209,49 @@ def test_the_example_of_the_kit_for_node_has_no_bug(check: Check) -> None:
     # undici closes the connection for an interim response 100.
     code, out, _ = check(NODE, "--examples", "30", "--concurrent", "--ignore", "interim response not skipped")
     assert code == 0, out
+
+
+# Calls that never end by themselves, that end after a pause, and after two timers with nothing else between them.
+UNSETTLED = """
+import { serve } from 'KIT';
+
+const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+serve({
+  open: () => ({}),
+  listPets: () => new Promise(() => {}),
+  createPet: () => pause(3).then(() => ({ paused: true })),
+  getPet: () => pause(1.9).then(() => pause(1.9)).then(() => ({ paused: 'twice' })),
+});
+"""
+
+
+@pytest.mark.seconds
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+def test_the_kit_for_node_ends_a_promise_that_never_settles_and_waits_for_others(tmp_path: Path) -> None:
+    kit = ROOT / "adapters/node/petstore-adapter.mjs"
+    (tmp_path / "adapter.mjs").write_text(UNSETTLED.replace("KIT", kit.as_uri()), encoding="utf-8")
+    for operation, expected in (
+        ("listPets", {"type": "NeverSettledError", "kind": "other"}),
+        ("createPet", {"paused": True}),
+        ("getPet", {"paused": "twice"}),
+    ):
+        requests: list[dict[str, object]] = [
+            {"hello": 1},
+            {"id": 1, "do": "open", "client": "a", "url": "http://localhost", "api_key": "k", "timeout": 1},
+            {"id": 2, "do": "call", "client": "a", "operation": operation, "arguments": {}},
+        ]
+        with subprocess.Popen(
+            ["node", str(tmp_path / "adapter.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            for request in requests:
+                process.stdin.write(json.dumps(request) + "\n")
+                process.stdin.flush()
+                reply = json.loads(process.stdout.readline())
+        told = reply.get("ok") or {name: reply["error"][name] for name in expected}
+        assert told == expected
 
 
 # An asynchronous client with eight slots. A cancelled call must return its slot.

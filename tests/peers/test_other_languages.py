@@ -52,6 +52,8 @@ NODE = {
     "PromiseUnheard": "process ended",
     "TimeoutNotCleared": "process ended",
     "CleansUpForEver": "endless loop",
+    "CutUnheard": "program error",
+    "LockTakenAgain": "program error",
     "TimerKept": "process kept alive",
 }
 JAVA = {

@@ -296,6 +296,31 @@ class CleansUpForEver extends HttpPets {
   }
 }
 
+/** Hears neither the error nor the end of a response that is cut off (sindresorhus/got#1096). */
+class CutUnheard extends HttpPets {
+  received(response, resolve) {
+    super.received(response, resolve, () => {});
+  }
+}
+
+/** Takes the lock again that it holds, to try again after a 401 (medplum/medplum#10559). */
+class LockTakenAgain extends FetchPets {
+  lock = Promise.resolve();
+
+  async ask(...given) {
+    const before = this.lock;
+    let release;
+    this.lock = new Promise((resolve) => (release = resolve));
+    await before;
+    try {
+      const response = await super.ask(...given);
+      return response.status === 401 ? await this.ask(...given) : response;
+    } finally {
+      release();
+    }
+  }
+}
+
 /** Keeps its timer after its close, and the process with it (simonlast/node-persist#76). */
 class TimerKept extends UndiciPets {
   timer = setInterval(() => {}, 60_000);
@@ -335,5 +360,7 @@ export const BUGGY = {
   PromiseUnheard,
   TimeoutNotCleared,
   CleansUpForEver,
+  CutUnheard,
+  LockTakenAgain,
   TimerKept,
 };
