@@ -120,12 +120,12 @@ def test_verify_sends_at_most_as_many_requests_as_allowed(most: int) -> None:
 
 def test_verify_sends_at_the_given_rate_and_stops_at_the_deadline() -> None:
     with PetStoreMock(seed=5) as petstore:
-        verdict = ask(petstore.url, petstore.api_key, rate=20.0, deadline=0.5)
+        verdict = ask(petstore.url, petstore.api_key, rate=20.0, deadline=2.0)
         times = [entry.timestamp for entry in petstore.journal]
-    assert 5 <= len(times) <= 11
+    assert 5 <= len(times) <= 41
     assert times[-1] - times[0] >= (len(times) - 1) / 25
     assert verdict.exit_code == 0
-    assert "the limit --deadline 0.5 s is reached" in str(verdict)
+    assert "the limit --deadline 2 s is reached" in str(verdict)
 
 
 def test_verify_ends_after_the_service_retires_the_key() -> None:
