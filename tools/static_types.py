@@ -10,11 +10,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.kinds import allows_null, kind_of
+from petstore_mock.interface.kinds import allows_null, type_of
 from petstore_mock.interface.schemas import names, properties, schema
 from petstore_mock.interface.table import ANIMAL, FIELDS, OPERATIONS
 
 TARGET: Final = Path(__file__).parents[1] / "petstore_mock" / "interface" / "static.py"
+# The types of Python by the types of JSON.
+_OF_JSON: Final = {
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "string": "str",
+    "object": "dict[str, object]",
+}
 _HEAD: Final = '''"""Types of operations, fields and gaps. ``tools/static_types.py`` generates this file."""
 
 from __future__ import annotations
@@ -61,7 +69,7 @@ def _type(rules: Mapping[str, Any]) -> str:
         return named or _literal(rules["enum"])
     if rules.get("type") == "array":
         return f"list[{_type(rules.get('items', {}))}]"
-    kind = kind_of(rules).static
+    kind = _OF_JSON[str(type_of(rules))]
     return f"{kind} | None" if allows_null(rules) else kind
 
 

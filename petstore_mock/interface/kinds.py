@@ -1,7 +1,7 @@
 """The kinds of values: what a schema of a field or a parameter allows, in every form that the product needs.
 
 How this works. ``kind_of`` finds the row that describes a schema. Validation, sentences, seeded animals, wrong bodies,
-odd values, mutants and static types ask the row; ``strategies/values.py`` has a strategy for each row. A schema with a
+odd values and mutants ask the row; ``strategies/values.py`` has a strategy for each row. A schema with a
 type, a format or a keyword that no row knows is refused when the package is imported.
 
 JSON texts of a row may hold ``{label}``: ``verify`` replaces it by a text that is unique to the request.
@@ -99,7 +99,6 @@ class Kind:
         name: the name of the row.
         type: the ``type`` of its schemas.
         format: the ``format`` of its schemas; empty if they have none.
-        static: the type of a value in Python; empty if the schema decides.
         keywords: the keywords that its schemas may have, beside type, format and annotations.
         needs: the keywords that each of its schemas must have.
         quick: returns a check for a schema. True means valid; False means that jsonschema must decide.
@@ -124,7 +123,6 @@ class Kind:
     name: str
     type: str
     format: str = ""
-    static: str = ""
     keywords: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
     quick: Callable[[Schema], Check]
@@ -613,7 +611,6 @@ def _read_boolean(text: str) -> bool | str:
 _INTEGER: Final = Kind(
     name="integer",
     type="integer",
-    static="int",
     keywords=_BOUNDS,
     quick=_quick_number,
     phrase="an integer",
@@ -627,7 +624,6 @@ _ROWS: Final = (
     Kind(
         name="text",
         type="string",
-        static="str",
         keywords=_LENGTHS,
         quick=_quick_text,
         phrase="a string",
@@ -678,7 +674,6 @@ _ROWS: Final = (
     Kind(
         name="number",
         type="number",
-        static="float",
         keywords=_BOUNDS,
         quick=_quick_number,
         phrase="a number",
@@ -701,7 +696,6 @@ _ROWS: Final = (
     Kind(
         name="boolean",
         type="boolean",
-        static="bool",
         quick=_quick_number,
         phrase="a boolean",
         wrong={"type": '"true"', "number": "1"},
@@ -714,7 +708,6 @@ _ROWS: Final = (
         name="date",
         type="string",
         format="date",
-        static="str",
         quick=_quick_formatted,
         has_format=is_date,
         expected="a date, such as 2021-06-15 (RFC 3339 §5.6)",
@@ -736,7 +729,6 @@ _ROWS: Final = (
         name="date-time",
         type="string",
         format="date-time",
-        static="str",
         quick=_quick_formatted,
         has_format=is_moment,
         expected="a date and time with an offset, such as 2021-06-15T10:00:00Z (RFC 3339 §5.6)",
@@ -770,7 +762,6 @@ _ROWS: Final = (
     Kind(
         name="object",
         type="object",
-        static="dict[str, object]",
         keywords=_MEMBERS,
         needs=("properties",),
         quick=_quick_object,
