@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from http import HTTPStatus
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.response import Response
 
 P = ParamSpec("P")
-
-
-class _Printer(Protocol):
-    """Hypothesis's printer of values."""
-
-    def text(self, obj: str) -> None: ...
-
 
 _POSITIONAL: Final = frozenset({"status", "seconds", "fraction", "bytes_per_second", "coding", "phrase", "n"})
 
@@ -56,7 +49,7 @@ class Fault:
     def __repr__(self) -> str:
         return f"faults.{self._call(self._texts(), repr)}"
 
-    def _repr_pretty_(self, printer: _Printer, _: object) -> None:
+    def _repr_pretty_(self, printer: Any, _: object) -> None:  # noqa: ANN401  # of Hypothesis
         printer.text(repr(self))
 
     def _texts(self) -> dict[str, str]:
