@@ -21,7 +21,6 @@ from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError, js
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Sequence
 
     from petstore_mock.http.response import Response
 
@@ -59,7 +58,8 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     doors = [RemoteDoor(address) for address in addresses]
     ca_file = None
     if options.tls_ca is not None:
-        _require_tls(doors, first)
+        has_tls = any(door.is_tls for door in doors)
+        require(has_tls, "an address with https:// beside --tls-ca", url=first)
         ca_file = _ca_file(options.tls_ca, stderr)
     end_at = monotonic() + options.timeout
     words = "no time for a request"
@@ -98,11 +98,6 @@ def _addresses_of_serve() -> list[str]:
     secure = origin_of(host, port, secure=True)
     has_tls = bool(options["tls"] or options["tls_cert"])
     return [secure] if has_tls else [origin_of(host, port, secure=False), secure]
-
-
-def _require_tls(doors: Sequence[RemoteDoor], address: str) -> None:
-    if not any(door.is_tls for door in doors):
-        refuse(f"expected an address with https:// beside --tls-ca; got {address}")
 
 
 def _ca_file(text: str, stderr: TextIO) -> Path:

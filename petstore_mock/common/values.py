@@ -11,8 +11,9 @@ from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, require, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -57,6 +58,14 @@ def by_name(rows: Iterable[Row]) -> Mapping[str, Row]:
     return MappingProxyType(table)
 
 
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Return the values of each key, in the order of the pairs."""
+    groups: dict[K, list[T]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
 def without(items: Iterable[T], left_out: T) -> list[T]:
     """Return the items except one."""
     return [item for item in items if item is not left_out]
@@ -70,6 +79,15 @@ def without_none(values: Mapping[str, T | None]) -> dict[str, T]:
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 request``, ``2 requests``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first names in words, and how many others there are: ``a, b and 3 more``."""
+    words = ", ".join(names[:most])
+    others = len(names) - most
+    if others > 0:
+        return f"{words} and {others} more"
+    return words
 
 
 def as_path(path: object, name: str) -> Path:

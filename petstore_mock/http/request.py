@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, parse_qsl, unquote
 
 from petstore_mock.common.masking import mask_target, mask_text
 from petstore_mock.common.suggesting import readable
+from petstore_mock.common.values import grouped
 from petstore_mock.http.credentials import NO_KEYS, bearer_key
 from petstore_mock.interface.paths import operation_of
 
@@ -38,9 +39,7 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
 
     # The tuple already holds them.
     def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = (), /) -> None:
-        by_name: dict[bytes, list[bytes]] = {}
-        for name, value in self:
-            by_name.setdefault(name.lower(), []).append(value)
+        by_name = grouped((name.lower(), value) for name, value in self)
         self.by_name = MappingProxyType({name: tuple(values) for name, values in by_name.items()})
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -101,9 +100,7 @@ class Headers(dict[str, str]):
     @classmethod
     def of(cls, fields: Iterable[tuple[str, str]]) -> Headers:
         """Return header fields by name. A comma joins repeated ones (RFC 9110 §5.2)."""
-        values: dict[str, list[str]] = {}
-        for name, value in fields:
-            values.setdefault(name.lower(), []).append(value)
+        values = grouped((name.lower(), value) for name, value in fields)
         return cls({name: ", ".join(texts) for name, texts in values.items()})
 
     def __getitem__(self, name: str) -> str:

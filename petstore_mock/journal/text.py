@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
-from petstore_mock.common.values import counted
+from petstore_mock.common.values import counted, grouped
 from petstore_mock.errors import ContractViolationError, VerificationError
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import is_unexpected
@@ -17,7 +17,6 @@ from petstore_mock.journal.exchange import is_unexpected
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from petstore_mock.interface.table import Sentence
     from petstore_mock.journal.exchange import Exchange
 
 _WIDEST: Final = 60  # characters of a column; a longer cell shifts only its own line
@@ -100,9 +99,8 @@ def _remarks(exchange: Exchange) -> str:
 def violation_text(exchange: Exchange) -> str:
     """Return the sentences and rules that a request broke, and the curl line that repeats the request."""
     lines = [f"request {exchange.number} broke the contract: {exchange.request_line}"]
-    by_sentence: dict[Sentence, list[str]] = {}
-    for violation in exchange.violations[:_DETAILS]:
-        by_sentence.setdefault(violation.sentence, []).append(exchange.masked(str(violation)))
+    shown_first = exchange.violations[:_DETAILS]
+    by_sentence = grouped((violation.sentence, exchange.masked(str(violation))) for violation in shown_first)
     if not exchange.violations and exchange.sentence is not None:
         by_sentence[exchange.sentence] = [exchange.reason]
     for sentence, words in by_sentence.items():

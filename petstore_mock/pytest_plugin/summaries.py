@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.common.masking import cut_middle
-from petstore_mock.common.values import counted
+from petstore_mock.common.values import counted, listed
 from petstore_mock.core.options import OPTIONS
 from petstore_mock.pytest_plugin.products import clause_of, mutants
 from petstore_mock.pytest_plugin.variants import Variant, choose_mutants
@@ -47,14 +47,6 @@ def _block(title: str, lines: Collection[str]) -> list[str]:
     return ["", title, *(f"  {line}" for line in lines)]
 
 
-def _listed(tests: Sequence[str], most: int = _SHOWN) -> str:
-    shown = ", ".join(tests[:most])
-    others = len(tests) - most
-    if others > 0:
-        return f"{shown} and {others} more"
-    return shown
-
-
 def _measured(rows: Sequence[JsonObject], fact: str) -> tuple[JsonObject, list[JsonObject]]:
     """Return the counts and the percentage of the rows that have a fact, for a JSON document, and the other rows.
 
@@ -78,7 +70,7 @@ def leaks(ledger: Ledger, *, fails: bool) -> Summary:
     lines: list[str] = []
     for owner, requests in [*ledger.leaks.items()][:_SHOWN]:
         advice = "If its client has a wider scope, set petstore_api_key."
-        lines.append(f"{_listed(requests)}: leaked by {owner}. {advice}")
+        lines.append(f"{listed(requests, _SHOWN)}: leaked by {owner}. {advice}")
     if len(ledger.leaks) > _SHOWN:
         lines.append(f"and {len(ledger.leaks) - _SHOWN} more tests")
     lines.append("Such a request gets 401, or 404 from a remote stub. No journal shows it.")
@@ -136,7 +128,7 @@ def _reliances(ledger: Ledger, sound: Collection[str]) -> list[str]:
             variant = Variant("gap", gap.name, alternative)
             failed = [test for test in ledger.tests("failed", variant) if test in sound]
             if failed:
-                of_gap.append(f"  {variant.text}: {_listed(failed)}")
+                of_gap.append(f"  {variant.text}: {listed(failed, _SHOWN)}")
         if of_gap:
             lines.append(f"The client, or one of its tests, relies on {gap.name} (§{gap.section}): {gap.sentence}")
             lines.append(f"  Do not assume {gap.lesson}.")
@@ -151,7 +143,7 @@ def _reliances(ledger: Ledger, sound: Collection[str]) -> list[str]:
 def _assumptions(ledger: Ledger, assumed: Mapping[str, str]) -> list[str]:
     sources: dict[tuple[str, ...], list[str]] = {item: ["the setting petstore_assumes"] for item in assumed.items()}
     sources |= ledger.by_fact(lambda facts: map(tuple, facts.assumes))
-    return [f"{'='.join(assumption)}: {_listed(sources[assumption])}" for assumption in sources]
+    return [f"{'='.join(assumption)}: {listed(sources[assumption], _SHOWN)}" for assumption in sources]
 
 
 # Mutants
@@ -190,7 +182,7 @@ def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Meas
 
 def _survivor(row: Mapping[str, Json]) -> list[str]:
     """Return a mutant that no test noticed in lines that fit a terminal."""
-    tests = _listed([cut_middle(test, _LONGEST_NAME) for test in row["reached_by"]], most=_REACHED) or "no test"
+    tests = listed([cut_middle(test, _LONGEST_NAME) for test in row["reached_by"]], _REACHED) or "no test"
     mistake = f"{row['name']}: {row['does']}"
     clause = f"breaks {row['clause']} (§{row['section']}: {row['words']}); reached by {tests}"
     of_mistake = wrap(mistake, _COLUMNS, subsequent_indent="  ", break_on_hyphens=False)

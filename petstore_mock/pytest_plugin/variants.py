@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import pytest
 
+from petstore_mock.common.values import grouped
 from petstore_mock.pytest_plugin import FIXTURE
 from petstore_mock.pytest_plugin.products import mutants
 
@@ -92,10 +93,8 @@ def choose_mutants(count: int, seed: int) -> list[str]:
     The mutants are the same for all tests, so the survivors show the weak spots of the suite.
     """
     known = mutants()
-    by_clause: dict[str, list[str]] = {}
     shuffled = Random(f"{seed} mutants").sample([*known.values()], len(known))
-    for mutant in shuffled:
-        by_clause.setdefault(mutant.clause, []).append(mutant.name)
+    by_clause = grouped((mutant.clause, mutant.name) for mutant in shuffled)
     chosen = {*_row_by_row(by_clause.values())[:count]}
     return [name for name in known if name in chosen]
 

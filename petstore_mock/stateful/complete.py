@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from petstore_mock import faults as kinds
 from petstore_mock.checks.scenario import PlannedFault, Scenario
+from petstore_mock.common.values import grouped
 from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.stateful.directed import SEVERAL, quick_subjects, slow_faults
 from petstore_mock.stateful.profile import Coverage
@@ -56,10 +57,7 @@ def pairs(
 
 def scenarios(plans: Iterable[PlannedFault]) -> Iterator[Scenario]:
     """Yield a scenario for each operation and commit point."""
-    groups: dict[tuple[str, str], list[PlannedFault]] = {}
-    for plan in plans:
-        groups.setdefault((plan.on, plan.at), []).append(plan)
-    for group in groups.values():
+    for group in grouped(((plan.on, plan.at), plan) for plan in plans).values():
         steps: list[Step] = [SEVERAL]
         for plan in group:
             steps += [*met(plan), END]

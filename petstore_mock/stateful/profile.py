@@ -7,6 +7,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.values import listed
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -27,11 +29,8 @@ class Coverage:
     def __str__(self) -> str:
         if not self.left:
             return f"complete ({len(self.plans)})"
-        named = ", ".join(f"{plan.fault} on {plan.on} {plan.at}" for plan in self.left[:_NAMED])
-        others = len(self.left) - _NAMED
-        if others > 0:
-            named += f" and {others} more"
-        return f"{len(self.left)} of {len(self.plans)} left: {named}"
+        named = [f"{plan.fault} on {plan.on} {plan.at}" for plan in self.left]
+        return f"{len(self.left)} of {len(self.plans)} left: {listed(named, _NAMED)}"
 
 
 @dataclass
