@@ -12,7 +12,7 @@ import concurrent.futures
 import inspect
 import threading
 import weakref
-from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from operator import attrgetter
@@ -117,7 +117,7 @@ class AdaptedClient:
         self.is_here = not isinstance(made, ElsewhereClient)
         self.elsewhere: ElsewhereClient = ElsewhereClient() if self.is_here else made
         closing: _Ending = getattr(made, "close", None) or getattr(made, "aclose", None)
-        self.closing: _Ending = closing
+        self.closing = closing
         self.closing_again: _Ending = closing if self.is_here else None
         self.leaving: _Ending = None  # leaves the client's ``with`` block
         for enter, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
@@ -256,7 +256,7 @@ class AdaptedClient:
         outcome.interrupt = interrupt.kind
         return outcome
 
-    def _on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+    def _on_loop(self, coroutine: Awaitable[Any]) -> Any:  # noqa: ANN401
         """Run a coroutine on the client's loop and return its result."""
         with self._beginning:
             if self._loop is None:
@@ -279,7 +279,7 @@ class AdaptedClient:
             raise result.error
         return result
 
-    async def _with_its_tasks(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+    async def _with_its_tasks(self, coroutine: Awaitable[Any]) -> Any:  # noqa: ANN401
         """Await a coroutine and, for a moment, the tasks that it started. Their requests belong to the call."""
         before = asyncio.all_tasks()
         self._task = asyncio.current_task()
@@ -358,12 +358,8 @@ def _keep_lost(lost: list[str], _: object, context: dict[str, Any]) -> None:
 def _errors_nobody_retrieved(tasks: Iterable[asyncio.Task[Any]]) -> list[str]:
     """Return the errors that asyncio reports only when the tasks are garbage-collected, which may be much later."""
     # asyncio has no public name for this.
-    found: list[str] = []
-    for task in tasks:
-        error = task.exception() if getattr(task, "_log_traceback", False) else None
-        if _is_of_client(error):
-            found.append(raised(error))
-    return found
+    failed = [task for task in tasks if getattr(task, "_log_traceback", False)]
+    return [raised(error) for task in failed if _is_of_client(error := task.exception())]
 
 
 def _is_of_client(error: object) -> TypeGuard[Exception]:

@@ -308,8 +308,7 @@ def at_once(
 def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[Observation]:
     """Yield the observation of each of two calls, with the requests that this call may have sent."""
     for call, other, outcome in zip(calls, reversed(calls), outcomes, strict=True):
-        others = [one for one in both.exchanges if asks_for(other, one) and not asks_for(call, one)]
-        either = [one for one in both.exchanges if one not in others]
+        either = [one for one in both.exchanges if asks_for(call, one) or not asks_for(other, one)]
         are_own = all(asks_for(call, one) for one in either)
         shared = both.shared or not are_own
         yield replace(both, exchanges=either, call=call, outcome=outcome, meanwhile=other, shared=shared)

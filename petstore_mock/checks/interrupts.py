@@ -62,11 +62,8 @@ def _pauses(inner: Any, waits_for: object) -> bool:  # noqa: ANN401  # a corouti
 class Cancellation(_AtPlace):
     """Cancels the task of a coroutine when it awaits for the time ``at``, and in each pause."""
 
-    async def awaited(self, inner: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  # a client returns any object
-        return await self._stepped(inner)
-
     @coroutine
-    def _stepped(self, inner: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    def awaited(self, inner: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
         error: BaseException | None = None
         while True:
             try:

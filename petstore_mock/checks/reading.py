@@ -15,6 +15,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from enum import Enum
 from itertools import islice
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeGuard
 
 from petstore_mock.common.guards import is_object
@@ -79,17 +80,14 @@ def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any obje
         held: Any = _member(value, name)
         if is_list(held):
             return list(held)
-    return list(islice(value, _MANY)) if _is_iterator(value) else value
+    is_iterator = isinstance(value, Iterable) and not isinstance(value, (Mapping, Sequence))
+    return list(islice(value, _MANY)) if is_iterator else value
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a sequence, but not text and not a named tuple."""
     is_text_or_tuple = isinstance(value, (str, bytes)) or hasattr(value, "_fields")
     return isinstance(value, Sequence) and not is_text_or_tuple
-
-
-def _is_iterator(value: object) -> TypeGuard[Iterable[Any]]:
-    return isinstance(value, Iterable) and not isinstance(value, (Mapping, Sequence))
 
 
 def pet_of(value: Any, read: ReadPet) -> Fields | None:  # noqa: ANN401
@@ -214,7 +212,7 @@ def chain_of(error: BaseException | None, *, shown: bool = False) -> Iterator[Ba
         link = cause or context
 
 
-def is_distrust(error: BaseException) -> bool:
+def is_distrust(error: BaseException | None) -> bool:
     """Whether an exception means that the client did not trust the certificate of the service."""
     for link in chain_of(error):
         names = _class_names(link)
@@ -227,11 +225,9 @@ def is_distrust(error: BaseException) -> bool:
 def own_place(trace: TracebackType | None) -> str:
     """Return the file and the line of the client's own code in a traceback, the latest; empty if it has none."""
     place = ""
-    while trace is not None:
-        frame = trace.tb_frame
+    for frame, line in walk_tb(trace):
         if is_own(str(frame.f_globals.get("__name__", ""))):
-            place = f"{frame.f_code.co_filename}:{trace.tb_lineno}"
-        trace = trace.tb_next
+            place = f"{frame.f_code.co_filename}:{line}"
     return place
 
 

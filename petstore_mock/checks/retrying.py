@@ -93,9 +93,7 @@ def _judged(seen: Observation) -> Exchanges:
     if seen.done is None or seen.shared:
         return []
     call, _ = seen.done
-    are_own = all(one.operation == call.operation for one in seen.exchanges)
-    are_redirected = any(one.status in REDIRECTS for one in seen.exchanges)
-    is_plain = are_own and not are_redirected
+    is_plain = all(one.operation == call.operation and one.status not in REDIRECTS for one in seen.exchanges)
     return seen.exchanges if is_plain and call.row.may_be_repeated else []
 
 

@@ -10,6 +10,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from threading import get_ident
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary
 
@@ -185,20 +186,14 @@ class WatchedClient:
             # An error of the test, not of the client: make_client belongs to the test.
             raise error
         if outcome.ended is not None or error is not None:
-            raise Found(self._unmade(outcome), outcome)
+            finding = results.call_ends.find(self._observed(doing="make_client", outcome=outcome))
+            raise Found(finding or unmade(outcome, "make_client returns a client, or raises an Exception"), outcome)
         self.client: AdaptedClient = outcome.value
         self._growth = Growth(self.client.client, self._test)
         if self._watch is not None:
             # A test may set variables in make_client.
             self._watch.excuse_environment()
         self._find(self._observed(doing="make_client", process=self._facts()))
-
-    def _unmade(self, outcome: Outcome) -> Finding:
-        """Return the finding about a client that could not be made."""
-        finding = results.call_ends.find(self._observed(doing="make_client", outcome=outcome))
-        if finding is not None:
-            return finding
-        return unmade(outcome, "make_client returns a client, or raises an Exception")
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = BY_METHOD.get(name)
@@ -606,12 +601,10 @@ def _unreadable(seen: Observation, outcome: Outcome) -> Finding:
 
 def _needs_main_thread(error: BaseException | None) -> bool:
     """Whether an exception is of ``signal.signal()``, which works in the main thread only."""
-    trace = None if error is None else error.__traceback__
-    name = ""
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "")
-        trace = trace.tb_next
-    return isinstance(error, ValueError) and name == signal.__name__
+    if not isinstance(error, ValueError):
+        return False
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return signal.__name__ == frame.f_globals.get("__name__")
 
 
 def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object

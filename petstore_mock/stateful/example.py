@@ -357,10 +357,10 @@ class Example:
         """Return the client's lines in which a call waits."""
         for client in self._clients:
             if client.player.is_lost:
-                return _own_lines(traceback.StackSummary.from_list(client.player.lost_at))
+                return _own_lines(client.player.lost_at)
         return traceback.StackSummary()
 
 
-def _own_lines(stack: traceback.StackSummary) -> traceback.StackSummary:
+def _own_lines(stack: Sequence[traceback.FrameSummary]) -> traceback.StackSummary:
     own = [line for line in stack if not line.filename.startswith((*_LEFT_OUT, "<"))]
     return traceback.StackSummary.from_list(own[-_FRAMES:])

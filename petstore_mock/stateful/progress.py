@@ -25,12 +25,12 @@ class Progress:
 
     def show(self, phase: str, examples: int) -> None:
         now = monotonic()
-        is_early = now - self._began < _QUIET or now - self._written < _BETWEEN
+        seconds = now - self._began
+        is_early = seconds < _QUIET or now - self._written < _BETWEEN
         if self._stream is None or is_early:
             return
         self._written = now
         self._has_line = True
-        seconds = now - self._began
         self._stream.write(f"{_ERASE}check_client: {phase}, {examples:,} scenarios, {seconds:.0f} seconds")
         self._stream.flush()
 

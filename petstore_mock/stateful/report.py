@@ -64,15 +64,6 @@ class ClientBugError(ReportedError):
 
     __module__ = "petstore_mock.stateful"  # the public module
 
-    bugs: tuple[ClientBugError, ...]
-    sentence: str
-    rule: str
-    test: str
-    wire: str
-    waited: bool
-    raised: str
-    scenario: Scenario
-
     def __init__(self, bug: Bug, bugs: Sequence[ClientBugError] = ()) -> None:
         self.bug = bug
         self.bugs = tuple(bugs) or (self,)
@@ -244,7 +235,7 @@ def _body(example: Example) -> list[str]:
     for name in example.worlds:
         # A fault that has not fired fails a test, unless the test cancels it.
         has_faults = (name, "inject") in [(line.owner, line.method) for line in lines]
-        is_last = bool(lines) and lines[-1] == Line(name, "cancel_faults")
+        is_last = lines[-1:] == [Line(name, "cancel_faults")]
         if has_faults and not is_last:
             body.append(f"{name}.cancel_faults()")
     return body

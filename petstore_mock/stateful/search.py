@@ -176,8 +176,7 @@ class Search:
         found = self.example(scenario).play().found
         if found is None or found.outcome is None:
             return
-        error = found.outcome.error
-        if error is not None and is_distrust(error):
+        if is_distrust(found.outcome.error):
             refuse(
                 f"expected a client that trusts the mock; got {str(found).rstrip('.')}: use "
                 "petstore.tls.client_context() or petstore.tls.ca_path in make_client"
@@ -449,7 +448,9 @@ class _Confirmation:
 
     def _steady(self, bug: Bug) -> Bug | None:
         """Return the bug as it shows in new runs, or None if it does not show at all."""
-        bug = self._with_plain_key(bug)
+        if bug.scenario.odd_key:
+            # A plain key, if the bug shows without the connections of earlier plays.
+            bug = self._anew(replace(bug.scenario, odd_key=False), bug.chance) or bug
         scenario = bug.scenario
         if bug.waited:
             return self._replayed(self._anew(scenario, bug.chance))
@@ -468,12 +469,6 @@ class _Confirmation:
     def _shown(self, scenario: Scenario, chances: Iterable[int]) -> list[Bug]:
         """Play a scenario in new runs, once with each chance, and return the bugs that it shows."""
         return list(filter(None, (self._anew(scenario, chance) for chance in chances)))
-
-    def _with_plain_key(self, bug: Bug) -> Bug:
-        """Return the bug with a plain key, if it shows without the connections of earlier plays."""
-        if not bug.scenario.odd_key:
-            return bug
-        return self._anew(replace(bug.scenario, odd_key=False), bug.chance) or bug
 
     def _by_chance(self, bug: Bug, shown: list[Bug]) -> Bug | None:
         """Return a bug that shows in some plays only; the state of ``random`` may decide about it."""

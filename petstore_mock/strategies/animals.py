@@ -113,7 +113,7 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     texts = st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
     wrong: Strategies = {}
     for name, part in schemas.parameters(_LISTS).items():
-        twice = values(part).map(str).map(_twice)
+        twice = values(part).map(str).map(lambda text: [text, text])
         wrong[name] = twice | wrong_values(part).map(str) | texts
     rules = rules_for(Behaviour())
 
@@ -129,10 +129,6 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
 
 def _as_texts(query: JsonObject) -> JsonObject:
     return {name: str(value) for name, value in query.items()}
-
-
-def _twice(text: str) -> list[str]:
-    return [text, text]
 
 
 def _breaking(

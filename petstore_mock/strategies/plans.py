@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, filterfalse, product
+from itertools import chain, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
@@ -77,14 +77,10 @@ def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrate
     every = (*QUICK_FAULTS, *SLOW_FAULTS, *UNUSUAL)
     drawn = [fault for fault in every if len(operations_of(fault)) == len(OPERATIONS)]
     if not allow_wire:
-        drawn = [*filterfalse(_needs_socket, drawn)]
+        drawn = [fault for fault in drawn if not any(part.row.needs_socket for part in fault.parts)]
     if not allow_waits:
         drawn = [*filter(is_quick, drawn)]
     return st.sampled_from(drawn)
-
-
-def _needs_socket(fault: Fault) -> bool:
-    return any(part.row.needs_socket for part in fault.parts)
 
 
 def is_quick(fault: Fault) -> bool:

@@ -107,20 +107,8 @@ def _bounds(schema: Schema) -> tuple[Json, Json]:
     return least, most
 
 
-def _integers(schema: Schema) -> SearchStrategy[int]:
-    return st.integers(*_bounds(schema))
-
-
 def _numbers(schema: Schema) -> SearchStrategy[float]:
     return st.floats(*_bounds(schema), allow_nan=False, allow_infinity=False)
-
-
-def _dates(_: Schema) -> SearchStrategy[str]:
-    return st.dates().map(date.isoformat)
-
-
-def _moments(_: Schema) -> SearchStrategy[str]:
-    return st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat)
 
 
 def _simple_arrays(schema: Schema) -> list[Json]:
@@ -142,7 +130,9 @@ def objects(schema: Schema) -> SearchStrategy[JsonObject]:
     return st.fixed_dictionaries(required, optional=optional)
 
 
-_WHOLE: Final = _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_always(-(2**63) - 1))
+_WHOLE: Final = _Drawn(
+    simple=_always(*_INTEGERS), others=lambda schema: st.integers(*_bounds(schema)), near=_always(-(2**63) - 1)
+)
 _ROWS: Final = {
     "text": _Drawn(simple=_always(*_TEXTS), others=_texts),
     "enum": _Drawn(simple=itemgetter("enum"), near=_near_enum),
@@ -150,8 +140,8 @@ _ROWS: Final = {
     "integer": _WHOLE,
     "number": _Drawn(simple=_of_kind, others=_numbers),
     "boolean": _Drawn(simple=_always(True, False)),  # noqa: FBT003  # values of JSON, not flags
-    "date": _Drawn(simple=_of_kind, others=_dates),
-    "date-time": _Drawn(simple=_of_kind, others=_moments),
+    "date": _Drawn(simple=_of_kind, others=lambda _: st.dates().map(date.isoformat)),
+    "date-time": _Drawn(simple=_of_kind, others=lambda _: st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat)),
     "array": _Drawn(simple=_simple_arrays, others=_arrays),
     "object": _Drawn(simple=_of_kind, others=objects),
 }
