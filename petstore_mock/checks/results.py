@@ -8,7 +8,9 @@ that this response allows: a result, a status, or a lost response. A check compa
 from __future__ import annotations
 
 import json
-from itertools import filterfalse
+from contextlib import suppress
+from copy import copy
+from itertools import filterfalse, pairwise
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
     Kinds = AbstractSet[Kind | None]
+    Uses = Mapping[str, Callable[[Any], object]]
 
 _LOST: Final[Kinds] = {"transport", "protocol", "timeout"}
 # The kind of an outcome without an exception.
@@ -295,17 +298,15 @@ def _stopped_at_interim(outcome: Outcome, last: Exchange, allowed: _Allowed) -> 
 
 def _followed_as_read(seen: Observation, outcome: Outcome) -> Mistake | None:
     """Return the mistake of a create whose redirection the client followed with a GET (RFC 9110 §15.4)."""
-    redirected: Exchange | None = None
-    for exchange in seen.exchanges:
-        if redirected is not None and exchange.method == "GET":
+    for redirected, exchange in pairwise(seen.exchanges):
+        is_redirected = commits(redirected) and redirected.status in REDIRECTS
+        if is_redirected and exchange.method == "GET":
             lines = {"request": redirected.request_line, "read": exchange.request_line}
             source = Source("RFC 9110 §15.4", "a redirection that becomes a GET does not create anything")
             cause = "redirection"
             return Mistake(
                 "followed as a read", source, outcome=str(outcome), status=redirected.status, cause=cause, **lines
             )
-        is_redirected = commits(exchange) and exchange.status in REDIRECTS
-        redirected = exchange if is_redirected else None
     return None
 
 
@@ -315,7 +316,9 @@ def _misfit(outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
     if kind == _RESULT:
         return Mistake("wrong outcome", allowed.source, _symptom(outcome, lost=allowed.kinds <= _LOST), **data)
     cause = data["cause"] = _cause(outcome)
-    if kind is None and not _is_of_client(outcome):
+    # Exceptions of Python itself are mistakes of the client.
+    room = type(outcome.error).__module__.partition(".")[0]
+    if kind is None and room in {"builtins", "asyncio", "concurrent"}:
         return Mistake("program error", _own_source(outcome) or allowed.source, cause, **data)
     is_unknown_loss = kind is None and may_be_lost
     if _RESULT in allowed.kinds and not is_unknown_loss:
@@ -328,12 +331,6 @@ def _misfit(outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
 def _symptom(outcome: Outcome, *, lost: bool = False) -> str:
     """Return the symptom of a wrong result. A client that returns None for each status has one bug, not many."""
     return f"returned {type_name(outcome.value)} (lost: {lost})"
-
-
-def _is_of_client(outcome: Outcome) -> bool:
-    """Whether an exception is of the client or of a library. Exceptions of Python itself are mistakes of the client."""
-    room = type(outcome.error).__module__.partition(".")[0]
-    return room not in {"builtins", "asyncio", "concurrent"}
 
 
 def _own_source(outcome: Outcome) -> Source | None:
@@ -477,9 +474,7 @@ def _looked_for(call: Call, seen: Observation) -> _Allowed:
         return _Allowed({_RESULT, 404}, "the client requested a list", source)
     if call.path_value not in seen.pets:
         return _Allowed({404}, "the service has no such animal", Source(*sentence_about("absent", call.operation)))
-    kinds: set[Kind | None] = {_RESULT}
-    if seen.lags:
-        kinds.add(404)
+    kinds: Kinds = {_RESULT, 404} if seen.lags else {_RESULT}
     return _Allowed(kinds, "the service has the animal", Source(_LIST.section, _LIST_IS_PART))
 
 
@@ -574,6 +569,7 @@ def _has_other_id(item: object, body: str) -> bool:
         "no animal": "returned {value} instead of an animal (if its fields have other names, pass read_pet=)",
         "unknown animal": "returned an animal with id {pet_id}, {why}",
         "wrong field": "returned an animal {shown}; the service sent {sent}",
+        "unusable animal": "returned {name}, which fails with {second} when {use}",
     },
 )
 def result_is_the_response(seen: Observation) -> Mistake | None:
@@ -636,6 +632,8 @@ def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> M
         pet_id = pet.get("id")
         right = left.pop(pet_id, None) if is_integer(pet_id) else None
         mistake = _unknown(pet_id, known) if right is None else _wrong_field(pet, right)
+        if mistake is None and is_own(type(item).__module__):
+            mistake = _unusable("unusable animal", item, _USES_OF_ANIMALS, Source("", _CAN_BE_SHOWN))
         if mistake is not None:
             return mistake
     return None
@@ -715,8 +713,9 @@ def interrupts_come_out(seen: Observation) -> Mistake | None:
     words="a caller can show and raise an exception as any other one",
     needs=("outcome",),
     rules={
-        "unusable exception": "raised {error}, which fails with {second} when {use}",
+        "unusable exception": "raised {name}, which fails with {second} when {use}",
         "exception raised again": "raised {error}, the same object as an earlier call, so its traceback grows",
+        "its own cause": "raised {error}, which is its own cause, so a reporter that follows its causes never ends",
     },
 )
 def exceptions_are_usable(seen: Observation) -> Mistake | None:
@@ -725,11 +724,18 @@ def exceptions_are_usable(seen: Observation) -> Mistake | None:
         return None
     if seen.is_same_error and seen.exchanges:
         return Mistake("exception raised again", error=raised(error))
-    for words, use in _USES.items():
+    if error.__cause__ is error:
+        return Mistake("its own cause", error=raised(error))
+    return _unusable("unusable exception", error, _USES_OF_EXCEPTIONS)
+
+
+def _unusable(rule: str, value: object, uses: Uses, source: Source | None = None) -> Mistake | None:
+    """Return the mistake of a client that returned or raised an object for which a use fails."""
+    for words, use in uses.items():
         try:
-            use(error)
-        except Exception as second:  # the client's exception raises anything
-            return Mistake("unusable exception", error=type(error).__name__, second=raised(second), use=words)
+            use(value)
+        except Exception as second:  # the client's object raises anything
+            return Mistake(rule, source, name=type(value).__name__, second=raised(second), use=words)
     return None
 
 
@@ -738,8 +744,18 @@ def _raise_again(error: BaseException) -> None:
     error.__traceback__ = error.__traceback__
 
 
-_USES: Final[Mapping[str, Callable[[BaseException], object]]] = {
+def _copy(animal: object) -> None:
+    """Copy an animal. It may refuse that, but not by chance: ``__getattr__`` may look for its own dict for ever."""
+    with suppress(TypeError):
+        copy(animal)
+
+
+_CAN_BE_SHOWN: Final = "a caller can show and copy a result"
+_USES_OF_ANIMALS: Final[Uses] = {"str() shows it": str, "repr() shows it": repr, "copy.copy() copies it": _copy}
+_USES_OF_EXCEPTIONS: Final[Uses] = {
     "str() shows it": str,
     "repr() shows it": repr,
     "a context manager raises it again": _raise_again,
+    "a file in UTF-8 has its text": lambda error: str(error).encode(),
+    "a set has it": hash,
 }
