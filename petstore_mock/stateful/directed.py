@@ -5,7 +5,7 @@ A family is a row of ``FAMILIES``. The search plays the families in their order,
 
 from __future__ import annotations
 
-from petstore_mock.strategies.scenarios import END, PLACES, TWO_PETS, Blocks  # needs Hypothesis
+from petstore_mock.strategies.scenarios import END, PLACES, TWO_PETS, Blocks, redirected  # needs Hypothesis
 
 # isort: split
 from dataclasses import replace
@@ -18,7 +18,7 @@ from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
 from petstore_mock.strategies.plans import SLOW_FAULTS, is_quick, others_of
-from petstore_mock.strategies.sent import QUICK, REFUSALS
+from petstore_mock.strategies.sent import FURTHER, QUICK, REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,6 +38,7 @@ _LONG: Final = (
 _NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
 _OUTAGES: Final = (kinds.server_error(503), kinds.reset())
 _PASSING: Final = (*_OUTAGES, kinds.server_error(500), kinds.respond(502), kinds.rate_limited(0))
+_MOVED: Final = redirected("{petstore}{own}#top")  # a request has no fragment
 _FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
 _ROUNDS: Final = 4  # of calls: enough to retire a key with the gap key_rotation
 _FEW: Final = 4  # sample values of a field
@@ -94,8 +95,8 @@ def _lives(blocks: Blocks, _: Options) -> Scenarios:
     for look in blocks.looks:
         yield Scenario(steps=(SEVERAL, *[look] * _EQUAL_CALLS))
     # Another client ends first.
-    other: Block = (Act("switch"), *blocks.plain, Act("reuse"), Act("switch"))
-    yield Scenario(steps=(SEVERAL, *blocks.plain, *other, *blocks.plain))
+    switch = Act("switch")
+    yield Scenario(steps=(SEVERAL, *blocks.plain, switch, *blocks.plain, Act("reuse"), switch, *blocks.plain))
     for end in ("leave", "reuse"):
         yield Scenario(steps=(SEVERAL, *blocks.plain, Act("close_connections"), *blocks.plain, Act(end)))
 
@@ -106,7 +107,7 @@ def _lives(blocks: Blocks, _: Options) -> Scenarios:
 def quick_subjects(options: Options) -> Mapping[str, Iterable[Fault]]:
     """Return the faults that take no time, by subject."""
     if options.chosen_faults is None:
-        return QUICK
+        return {**QUICK, "further responses": FURTHER}
     return {"your faults": list(filter(is_quick, options.chosen_faults))}
 
 
@@ -150,6 +151,11 @@ def _lost(blocks: Blocks, options: Options) -> list[Step]:
 def _waits(blocks: Blocks, options: Options) -> Scenarios:
     for fault, ask in blocks.meetings(slow_faults(options)):
         yield Scenario(steps=(Act("seed"), ask, fault, ask, ask))
+    if options.chosen_faults is None:
+        for moved, ask in blocks.meetings([_MOVED]):
+            # A client may have no timeout for the request that it sends after a redirection.
+            hang = replace(moved, fault=kinds.hang())
+            yield Scenario(steps=(moved, hang, ask))
     if _RATE_LIMIT not in options.gaps:
         return
     clocks: list[Block] = [()]
@@ -163,7 +169,8 @@ def _waits(blocks: Blocks, options: Options) -> Scenarios:
 def _redirections(blocks: Blocks, options: Options) -> Scenarios:
     if options.chosen_faults is None:
         # A client may have stored the redirection of another operation.
-        yield Scenario(steps=(SEVERAL, *_flat(blocks.redirections()), *map(blocks.full, blocks.plain)))
+        steps = _flat([*blocks.redirections(), *blocks.meetings([_MOVED])])
+        yield Scenario(steps=(SEVERAL, *steps, *map(blocks.full, blocks.plain)))
 
 
 # Surroundings, gaps, and two calls at once
@@ -213,7 +220,11 @@ def _at_once(blocks: Blocks, options: Options) -> Scenarios:
 
 FAMILIES: Final = (
     Family("certificates", "with `tls=True`: each flaw of a certificate, and a handshake that hangs", _certificates),
-    Family("arguments", "each sample value of each argument, also a long text", _arguments),
+    Family(
+        "arguments",
+        "each sample value of each argument, also a long text, and one with marks of many languages",
+        _arguments,
+    ),
     Family(
         "other actors",
         "animals with each sample value, also long ones and many; each change of a field; a removal; a changed result; "
@@ -242,7 +253,8 @@ FAMILIES: Final = (
     ),
     Family(
         "waits",
-        "each fault that takes time, for each operation, before and after the commit; each rate limit",
+        "each fault that takes time, for each operation, before and after the commit; a redirection, and then no "
+        "response; each rate limit",
         _waits,
         takes_time=True,
     ),
@@ -250,7 +262,7 @@ FAMILIES: Final = (
     Family(
         "redirections",
         "each status of a redirection, to another service, to the same one, to a path, to nowhere, and in a loop; one "
-        "to an address with the parameters of the call",
+        "to an address with the parameters of the call, and one to an address with a fragment",
         _redirections,
     ),
     Family("gaps", "each alternative of each gap, also after a lost response", _gaps),

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 # Two-byte characters begin at even bytes in one text, at odd bytes in another. A cut splits a character in one of them.
 # With its head, such a response is longer than the 64 KiB that clients read at once; its body is not.
 _LONGEST: Final = "ab" * 150_000
+# Marks of many languages. A client that takes one of them for markup changes the text.
+_MARKED: Final = r"https://example.org/a//b?c=d#e a@b.org @c /* d */ -- e # f <? g ?> <% h %> #{i} [[k]] ~~l~~ | ^ \\m"
 _LONG: Final = ("x" * 1_000, "é" * 32_700, "x" + "é" * 32_700, "\U0001f415" * 70_000, _LONGEST)
 _MANY: Final = ({"count": 3}, {"count": 25}, {"count": 101})
 _LARGEST_TAKEN: Final = 10**6  # no scenario has so many animals
@@ -79,6 +81,11 @@ def met(fault: PlannedFault) -> tuple[PlannedFault, Call]:
     return fault, plain_call(OPERATIONS[fault.on])
 
 
+def redirected(place: str, status: int = 307) -> Fault:
+    headers = {"Location": place} if place else {}
+    return kinds.respond(status, headers=headers)
+
+
 class Blocks:
     """The blocks of scenarios. ``operations`` has the client's arguments by operation; None means all."""
 
@@ -99,7 +106,7 @@ class Blocks:
             if ask.operation not in given:
                 calls += _odd_calls(ask, self._taken[ask.operation])
             if LABEL in ask.arguments:
-                calls.append(replace(ask, arguments={**ask.arguments, LABEL: _LONGEST}))
+                calls += [replace(ask, arguments={**ask.arguments, LABEL: text}) for text in (_MARKED, _LONGEST)]
         return calls
 
     def full(self, ask: Call) -> Call:
@@ -150,9 +157,7 @@ class Blocks:
         redirections.append((307, "{petstore}{own}", _ROUNDS))
         blocks: list[Block] = []
         for (status, place, times), row in product(redirections, self.rows):
-            headers = {"Location": place} if place else {}
-            fault = kinds.respond(status, headers=headers)
-            plan = PlannedFault(fault=fault, on=row.name, times=times)
+            plan = PlannedFault(fault=redirected(place, status), on=row.name, times=times)
             # The last step cancels the rest of the fault, which would redirect the next call too.
             blocks.append((*met(plan), END))
         return [*blocks, *self._with_parameters()]
@@ -162,8 +167,7 @@ class Blocks:
         for ask in map(self.full, self.plain):
             given = {one.name: ask.arguments.get(one.name) for one in ask.row.parameters_in("query")}
             if given:
-                place = f"{{petstore}}{{own}}?{urlencode(given)}"
-                fault = kinds.respond(307, headers={"Location": place})
+                fault = redirected(f"{{petstore}}{{own}}?{urlencode(given)}")
                 yield PlannedFault(fault=fault, on=ask.operation), ask, END
 
     def pairs(self) -> list[tuple[Call, Call]]:

@@ -9,6 +9,7 @@ import pytest
 
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, PlannedFault, Scenario
+from petstore_mock.faults import respond
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import arguments
@@ -17,7 +18,7 @@ from petstore_mock.stateful.directed import FAMILIES
 from petstore_mock.stateful.run import Options
 from petstore_mock.strategies.plans import planned
 from petstore_mock.strategies.scenarios import Blocks
-from petstore_mock.strategies.sent import QUICK, SLOW, UNUSUAL
+from petstore_mock.strategies.sent import FURTHER, QUICK, SLOW, UNUSUAL
 from petstore_mock.strategies.values import samples
 
 
@@ -38,7 +39,8 @@ def test_each_kind_of_fault_is_sent_or_known_as_unusual() -> None:
 
 
 def test_each_fault_meets_each_operation_at_each_commit_point() -> None:
-    sent = [*chain.from_iterable(QUICK.values()), *chain.from_iterable(SLOW.values())]
+    redirection = respond(307, headers={"Location": "{petstore}{own}#top"})
+    sent = [*chain.from_iterable((*QUICK.values(), FURTHER, *SLOW.values())), redirection]
     met = {step for step in steps("faults", "waits") if isinstance(step, PlannedFault)}
     assert met == {*planned(sent, OPERATIONS.values())}
 
