@@ -32,6 +32,7 @@ from tests.clients import (
     lives_shown,
     patience,
     reports_again,
+    reports_fresh,
     reports_later,
     reports_latest,
     reports_more,
@@ -141,6 +142,9 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.UnshownErrors, misses),
         (lives_shown.FrozenErrors, misses),
         (reports_shown.OneErrorForAll, misses),
+        (reports_fresh.UnhashableErrors, misses),
+        (reports_fresh.SurrogatesInErrors, meets(faults.respond(502, body=b"d\xe9faut"), "listPets")),
+        (reports_fresh.RaisedFromItself, meets(faults.reset(), "listPets")),
     ],
     "calls_are_independent": [
         (lives_shown.ContentTypeStays, stories.creates_between_lists),
@@ -171,6 +175,8 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_reading.Deduplicated, lists),
         (buggy_reading.EntitiesUnescaped, lists),
         (buggy_reading.FieldsAsAttributes, lists),
+        (reports_fresh.ReprFails, lists),
+        (reports_fresh.CopyRecurses, lists),
     ],
     "results_stay": [(buggy_living.ListReused, lists), (buggy_living.DefaultsShared, creates)],
     "close_succeeds": [
@@ -211,6 +217,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (stories.SetsTheRootLogger, lists),
         (reports_later.LibraryRetries, lists),
         (reports_again.LoopHandlerReplaced, lists),
+        (reports_fresh.ReasonsForAll, lists),
         *((client, lists) for client in lives_shown.PROGRAM),
     ],
 }

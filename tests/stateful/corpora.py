@@ -13,6 +13,7 @@ from petstore_mock.checks import UnknownErrorError
 from petstore_mock.stateful import ClientBugError, check_client
 from tests.clients import (
     reports_again,
+    reports_fresh,
     reports_kept,
     reports_later,
     reports_latest,
@@ -42,6 +43,7 @@ TWINS: Final[dict[Any, Any]] = {
     **reports_more.TWINS,
     **reports_latest.TWINS,
     **reports_unseen.TWINS,
+    **reports_fresh.TWINS,
 }
 NOT_LOOKED_FOR: Final = frozenset(
     {

@@ -25,6 +25,7 @@ from tests.clients.buggy_reading import READING
 from tests.clients.lives_kept import KEPT_LIVES
 from tests.clients.lives_shown import LIVES
 from tests.clients.reports_again import REPORTS_AGAIN
+from tests.clients.reports_fresh import REPORTS_FRESH
 from tests.clients.reports_kept import REPORTS_KEPT
 from tests.clients.reports_later import REPORTS_LATER
 from tests.clients.reports_latest import REPORTS_LATEST
@@ -57,6 +58,7 @@ PAGES: Final[dict[str, Iterable[Any]]] = {
     "reports-more": REPORTS_MORE,
     "reports-latest": REPORTS_LATEST,
     "reports-unseen": REPORTS_UNSEEN,
+    "reports-fresh": REPORTS_FRESH,
 }
 SUMMARY: Final = ROOT / "docs" / "reference" / "machine-corpus.md"
 _SOURCES: Final = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "clients").glob("*.py"))
