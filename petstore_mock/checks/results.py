@@ -633,7 +633,9 @@ def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> M
         right = left.pop(pet_id, None) if is_integer(pet_id) else None
         mistake = _unknown(pet_id, known) if right is None else _wrong_field(pet, right)
         if mistake is None and is_own(type(item).__module__):
-            mistake = _unusable("unusable animal", item, _USES_OF_ANIMALS, Source("", _CAN_BE_SHOWN))
+            mistake = _unusable(
+                "unusable animal", item, _USES_OF_ANIMALS, Source("", "a caller can show and copy a result")
+            )
         if mistake is not None:
             return mistake
     return None
@@ -750,7 +752,6 @@ def _copy(animal: object) -> None:
         copy(animal)
 
 
-_CAN_BE_SHOWN: Final = "a caller can show and copy a result"
 _USES_OF_ANIMALS: Final[Uses] = {"str() shows it": str, "repr() shows it": repr, "copy.copy() copies it": _copy}
 _USES_OF_EXCEPTIONS: Final[Uses] = {
     "str() shows it": str,

@@ -64,16 +64,21 @@ class ClientBugError(ReportedError):
 
     __module__ = "petstore_mock.stateful"  # the public module
 
+    bugs: tuple[ClientBugError, ...]
+    sentence: str
+    rule: str
+    test: str
+    wire: str
+    waited: bool
+    raised: str
+    scenario: Scenario
+
     def __init__(self, bug: Bug, bugs: Sequence[ClientBugError] = ()) -> None:
         self.bug = bug
         self.bugs = tuple(bugs) or (self,)
-        self.sentence = bug.sentence
         self.rule = bug.finding.rule
-        self.test = bug.test
-        self.wire = bug.wire
-        self.raised = bug.raised
-        self.scenario = bug.scenario
-        self.waited = bug.waited
+        for name in ("sentence", "test", "wire", "raised", "scenario", "waited"):
+            setattr(self, name, getattr(bug, name))
         if len(self.bugs) > 1:
             super().__init__(_listed(self.bugs))
         else:

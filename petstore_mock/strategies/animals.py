@@ -109,7 +109,7 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     The interface does not show the errors for these queries (§7). Encode a query with ``urlencode(query, doseq=True)``,
     or pass it as ``params=``.
     """
-    valid = list_queries().map(_as_texts)
+    valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})
     texts = st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
     wrong: Strategies = {}
     for name, part in schemas.parameters(_LISTS).items():
@@ -125,10 +125,6 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
         return refusal.violations
 
     return _breaking(InvalidListQuery, _with_one(valid, wrong, texts), violations)
-
-
-def _as_texts(query: JsonObject) -> JsonObject:
-    return {name: str(value) for name, value in query.items()}
 
 
 def _breaking(

@@ -82,8 +82,7 @@ def met(fault: PlannedFault) -> tuple[PlannedFault, Call]:
 
 
 def redirected(place: str, status: int = 307) -> Fault:
-    headers = {"Location": place} if place else {}
-    return kinds.respond(status, headers=headers)
+    return kinds.respond(status, headers={"Location": place} if place else {})
 
 
 class Blocks:

@@ -107,10 +107,6 @@ def _bounds(schema: Schema) -> tuple[Json, Json]:
     return least, most
 
 
-def _numbers(schema: Schema) -> SearchStrategy[float]:
-    return st.floats(*_bounds(schema), allow_nan=False, allow_infinity=False)
-
-
 def _simple_arrays(schema: Schema) -> list[Json]:
     return [[value] for value in samples(schema["items"])[:3]] + [[]]
 
@@ -138,7 +134,9 @@ _ROWS: Final = {
     "enum": _Drawn(simple=itemgetter("enum"), near=_near_enum),
     "int64": _WHOLE,
     "integer": _WHOLE,
-    "number": _Drawn(simple=_of_kind, others=_numbers),
+    "number": _Drawn(
+        simple=_of_kind, others=lambda schema: st.floats(*_bounds(schema), allow_nan=False, allow_infinity=False)
+    ),
     "boolean": _Drawn(simple=_always(True, False)),  # noqa: FBT003  # values of JSON, not flags
     "date": _Drawn(simple=_of_kind, others=lambda _: st.dates().map(date.isoformat)),
     "date-time": _Drawn(simple=_of_kind, others=lambda _: st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat)),
