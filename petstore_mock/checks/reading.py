@@ -80,14 +80,17 @@ def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any obje
         held: Any = _member(value, name)
         if is_list(held):
             return list(held)
-    is_iterator = isinstance(value, Iterable) and not isinstance(value, (Mapping, Sequence))
-    return list(islice(value, _MANY)) if is_iterator else value
+    return list(islice(value, _MANY)) if _is_iterator(value) else value
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a sequence, but not text and not a named tuple."""
     is_text_or_tuple = isinstance(value, (str, bytes)) or hasattr(value, "_fields")
     return isinstance(value, Sequence) and not is_text_or_tuple
+
+
+def _is_iterator(value: object) -> TypeGuard[Iterable[Any]]:
+    return isinstance(value, Iterable) and not isinstance(value, (Mapping, Sequence))
 
 
 def pet_of(value: Any, read: ReadPet) -> Fields | None:  # noqa: ANN401

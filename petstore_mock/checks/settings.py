@@ -67,11 +67,6 @@ def _list(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an 
     return Setting(lambda: getattr(owner, name)[:], partial(setattr, owner, name))
 
 
-def _has_kept(now: dict[Any, Any], before: dict[Any, Any]) -> bool:
-    """Whether a table has its former entries. Everybody may add further ones."""
-    return before.items() <= now.items()
-
-
 def _are_alike(key: Callable[[Any], list[Any] | str], now: Any, before: Any) -> bool:  # noqa: ANN401  # openers, or contexts
     """Whether two values are one object, or the same to ``key``."""
     return now is before or key(now) == key(before)
@@ -88,6 +83,10 @@ def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
         gc.enable()
     else:
         gc.disable()
+
+
+def _set_gc_threshold(threshold: tuple[int, int, int]) -> None:
+    gc.set_threshold(*threshold)
 
 
 def _loop_policy() -> object:
@@ -147,7 +146,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(logging.root.getEffectiveLevel, logging.root.setLevel),
     "logging.root.handlers": _list(logging.root, "handlers"),
     "logging.disable()": _attribute(logging.root.manager, "disable"),
-    "http.client.responses": Setting(http.client.responses.copy, http.client.responses.update, _has_kept),
+    "http.client.responses": Setting(http.client.responses.copy, http.client.responses.update),
     "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
     "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
     "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=partial(_are_alike, _parts)),
@@ -165,7 +164,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "threading.setprofile()": Setting(threading.getprofile, threading.setprofile),
     "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
     "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
-    "gc.get_threshold()": Setting(gc.get_threshold, lambda threshold: gc.set_threshold(*threshold)),
+    "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
     "gc.callbacks": Setting(gc.callbacks.copy, partial(operator.setitem, gc.callbacks, slice(None))),
     "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
@@ -180,7 +179,15 @@ _SETTINGS: Final[dict[str, Setting]] = {
 }
 # Libraries change these when they are imported.
 _BY_IMPORTS: Final = frozenset(
-    {"os.environ", "warnings.filters", "sys.excepthook", "sys.path", "sys.meta_path", "logging._loggerClass"}
+    {
+        "http.client.responses",
+        "os.environ",
+        "warnings.filters",
+        "sys.excepthook",
+        "sys.path",
+        "sys.meta_path",
+        "logging._loggerClass",
+    }
 )
 # The functions, classes, constants and objects of these modules and classes are settings too, if the program has
 # imported them.
