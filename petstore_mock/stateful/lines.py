@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from petstore_mock.checks import Call
 from petstore_mock.checks.reading import literal
+from petstore_mock.common.guards import is_array
 from petstore_mock.faults import Fault
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ def placed(fault: Fault, texts: Mapping[str, str]) -> Fault:
 
 
 def _filled(value: str | list[str], texts: Mapping[str, str]) -> str | list[str]:
-    # A list has no names.
-    if isinstance(value, str):
-        for place, text in texts.items():
-            value = value.replace(place, text)
+    if is_array(value):
+        return [str(_filled(item, texts)) for item in value]
+    for place, text in texts.items():
+        value = str(value).replace(place, text)
     return value

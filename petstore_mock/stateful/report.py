@@ -76,9 +76,13 @@ class ClientBugError(ReportedError):
     def __init__(self, bug: Bug, bugs: Sequence[ClientBugError] = ()) -> None:
         self.bug = bug
         self.bugs = tuple(bugs) or (self,)
+        self.sentence = bug.sentence
         self.rule = bug.finding.rule
-        for name in ("sentence", "test", "wire", "raised", "scenario", "waited"):
-            setattr(self, name, getattr(bug, name))
+        self.test = bug.test
+        self.wire = bug.wire
+        self.raised = bug.raised
+        self.scenario = bug.scenario
+        self.waited = bug.waited
         if len(self.bugs) > 1:
             super().__init__(_listed(self.bugs))
         else:
