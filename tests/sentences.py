@@ -42,7 +42,8 @@ HELD: Final[dict[str, dict[str, str]]] = {
         "name; string": (
             "4.2-name-required 4.2-name-type 4.2-name-null 2-name-echoed 2-name-text 2-name-digits 2-name-exponent "
             "2-name-date 2-name-moment 2-name-true 2-name-null 2-name-html 2-name-backslash 2-name-percent "
-            "2-name-blanks 2-name-invisible 2-name-decomposed 2-name-nul 2-name-surrogate 2-name-marks"
+            "2-name-blanks 2-name-lines 2-name-invisible 2-name-decomposed 2-name-nul 2-name-surrogate "
+            "2-name-marks"
         ),
         "categoryId; integer": (
             "4.2-category-required 4.2-category-type 4.2-category-fraction 4.2-category-null "

@@ -64,9 +64,11 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     lenient = (f"{{ {bare}}}",) if bare else ()
     words = "The request body is JSON: a truncated body, or names without quotes"
     yield WrongBody("body-json", words, as_text(fields)[:-1], others=lenient)
-    # Some services never respond to what is no JSON. They may respond to an empty body.
+    # They may respond to an empty body.
     yield WrongBody("body-required", "The request body is required: an empty body", "")
-    yield WrongBody("body-end", "The request body is JSON: a body with text behind it", f"{as_text(fields)}x")
+    # Some services never respond to what is no JSON. After three such requests in a row, a run sends no more of them.
+    words = "The request body is JSON: a body with text behind it, or with a comment"
+    yield WrongBody("body-end", words, f"{as_text(fields)}x", others=(f"{as_text(fields)[:-1]} /**/}}",))
 
 
 def _incomplete(fields: Mapping[str, str]) -> Iterator[WrongBody]:
@@ -104,4 +106,6 @@ def _wrong_values(body: str, name: str, fields: Mapping[str, str]) -> Iterator[W
         # The interface does not say whether null means that an optional field is absent.
         if end != "null" or is_required:
             words = f"{name} is {phrase(rules)}: {text}"
-            yield WrongBody(f"{short(name)}-{end}", words, as_text({**fields, name: text}), name)
+            # In a double, this number is infinite.
+            others = (as_text({**fields, name: "1e400"}),) if end == "range" else ()
+            yield WrongBody(f"{short(name)}-{end}", words, as_text({**fields, name: text}), name, others)

@@ -14,7 +14,7 @@ from petstore_mock.verify.evidence import GAP_PROBES
 from petstore_mock.verify.probes import Phase, Probe, request
 from petstore_mock.verify.row import SHOWING, Result, breach, sections, success_clause
 from petstore_mock.verify.rows import animals, bodies, effects, failures, fields, keys, lists, messages
-from petstore_mock.verify.rows.checks import failing_value
+from petstore_mock.verify.rows.checks import failing_value, has_to_succeed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def _in_order() -> Probes:
     by_phase: dict[Phase, list[Probe]] = {phase: [] for phase in Phase}
     for probe in (*own, *GAP_PROBES):
         by_phase[probe.phase].append(probe)
-    by_phase[Phase.LISTS_AGAIN] = by_phase[Phase.LISTS]
+    by_phase[Phase.LISTS_AGAIN] = [probe for probe in by_phase[Phase.LISTS] if probe.is_valid]
     yield from chain.from_iterable(by_phase.values())
 
 
@@ -49,7 +49,7 @@ def read_backs(operation: Operation) -> list[list[Probe]]:
 # Their responses show whether the service still responds and accepts the key.
 CONTROLS: Final = tuple(request(operation, "1", phase=Phase.LISTS) for operation in SHOWING)
 # About as many requests as a run needs, with those that follow a create or repeat a request.
-ENOUGH_REQUESTS: Final = 100 * ceil(1.4 * len(PROBES) / 100)
+ENOUGH_REQUESTS: Final = 100 * ceil(1.3 * len(PROBES) / 100)
 
 
 def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
@@ -85,9 +85,9 @@ def _of_connection(seen: Seen, history: History) -> tuple[str, Result]:
 
 def _of_failure(seen: Seen, failure: FailedError, history: History) -> Iterator[tuple[str, Result]]:
     blamed = success_clause(seen.operation)
-    if seen.probe.shows and seen.probe.expected.status:
+    if seen.probe.shows and not has_to_succeed(seen):
         blamed = seen.probe.shows
-    elif not history.fails_again(seen):
+    if not seen.probe.expected.status and not history.fails_again(seen):
         return
     blamed = failing_value(seen, history) or blamed
     if failure.kind == "frame":

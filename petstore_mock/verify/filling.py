@@ -29,6 +29,9 @@ _FAR: Final = 2**31
 _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z][\w:. -]*)\}", re.ASCII)
 _VERY_LONG: Final = 4_000  # characters; servers refuse heads of 8,000 and more
+# Some parsers fail at a depth of 1,000, and validators for Node at 6,000.
+# Without its end, no service keeps it.
+_DEEP: Final = 8_000 * "["
 _MOST_VALUES: Final = 200  # of one field
 
 
@@ -62,11 +65,11 @@ class Filling:
         # Values of listed animals, by field.
         self._values: dict[str, list[Json]] = defaultdict(list)
         # The date and a number of the run, so that an owner can find and remove the animals.
-        self._day = iso(time())[:10]
-        self._run = f"{self._day.replace('-', '')}{secrets.randbelow(10_000):04}"
-        # The label of the last animal that the run created.
-        self._used_label = ""
-        self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
+        day = iso(time())[:10]
+        self._run = f"{day.replace('-', '')}{secrets.randbelow(10_000):04}"
+        absent = secrets.randbelow(_FAR // 2) + _FAR // 2
+        # Values of placeholders that stay, and the label of the last animal that the run created.
+        self._texts = {"run": self._run, "day": day, "absent": str(absent), "deep": _DEEP}
 
     def add(self, seen: Seen) -> None:
         if seen.operation.does.ends:
@@ -77,7 +80,7 @@ class Filling:
         if seen.operation.commits:
             self.made[last["id"]] = len(last)
             if seen.probe.is_valid:
-                self._used_label = seen.label
+                self._texts["used label"] = seen.label
         elif seen.operation.shows_many:
             self._add_listed(seen)
         # No list showed an animal yet.
@@ -103,10 +106,8 @@ class Filling:
         Raises:
             SkippedError: no response showed a value.
         """
-        turn, place = divmod(number, len(_ORDER))
-        # A grown interface has so many probes that two letters are not enough.
-        rest, second = divmod(turn, len(_ORDER))
-        label = f"Verify{_ORDER[place]}{_ORDER[second]}{'z' * rest}{self._run}"
+        # A grown interface has so many probes that two of the 25 letters are not enough.
+        label = f"Verify{_ORDER[number % 25]}{_ORDER[number // 25 % 25]}{'z' * (number // 625)}{self._run}"
 
         def value_of(match: re.Match[str]) -> str:
             return self._value(match[1], label)
@@ -122,17 +123,14 @@ class Filling:
     def _value(self, word: str, label: str) -> str:
         kind, _, name = word.partition(":")
         texts = {
+            **self._texts,
             "label": label,
             "long label": label.ljust(LONG_TEXT, "x"),
-            "run": self._run,
-            "day": self._day,
-            "used label": self._used_label,
             "known": str(self._known),
-            "absent": str(self._absent),
             # In 32 bits, it is the id of the known animal.
             "beyond": str(self._known + 2**32),
         }
-        if kind == "used label" and not self._used_label:
+        if kind == "used label" and kind not in texts:
             raise SkippedError
         if kind in texts:
             return texts[kind]

@@ -9,6 +9,7 @@ A target, a header field or a body may hold these placeholders, and responses gi
 - ``{made}``: the id of the last animal that this run created
 - ``{label}`` and ``{long label}``: a text that is unique to the request; the long one has 256 characters
 - ``{used label}``: the label of an animal that this run created
+- ``{deep}``: the start of arrays in arrays, deeper than parsers go
 - ``{run}`` and ``{day}``: digits that begin with the date of the run, and this date in ISO 8601
 - ``{categoryId}``, the name of a field that refers to another record: its value in a listed animal, or a sample
 - ``{other:categoryId}``: another such value, if listed animals have several
@@ -77,7 +78,7 @@ OPEN: Final = Expected()
 class Phase(IntEnum):
     """The part of a run that sends a probe. The most important probes come first, and each change after the reads."""
 
-    LISTS = auto()  # sent twice: other clients may change animals meanwhile
+    LISTS = auto()  # valid ones are sent twice: other clients may change animals meanwhile
     READS = auto()
     KEYS = auto()
     ODD_READS = auto()
@@ -127,7 +128,8 @@ class Probe:
 
     @property
     def has_key(self) -> bool:
-        return self.key == OWN
+        # The scheme has no case.
+        return self.key.lower() == OWN.lower()
 
     @property
     def is_valid(self) -> bool:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Members = Mapping[str, Json]
 
 _START: Final = re.compile(rb"[\[{]")  # of JSON that is an array or an object
+_PRINTED: Final = re.compile(rb"(?s).*[!-~]")  # bytes up to the last letter in ASCII
 _MOST_PREFIX: Final = 2_000  # bytes; a longer text before the JSON is a page of its own
 _SHOWN: Final = 300  # characters of a body in a report
 # The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
@@ -80,12 +81,12 @@ def _read(body: bytes) -> tuple[bytes, Json]:
 
 
 def _beyond_utf8(body: bytes) -> str:
-    """Return the surroundings of the first bytes that are no UTF-8, or an empty text."""
+    """Return the first bytes that are no UTF-8, or an empty text. Letters before them may be a part of a key."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
-        start = max(error.start - 10, 0)
-        return body[start : error.end].decode("utf-8", "backslashreplace")
+        near = body[max(error.start - 10, 0) : error.end]
+        return _PRINTED.sub(b"", near).decode("utf-8", "backslashreplace")
     return ""
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from petstore_mock.common.masking import cut_middle
 from petstore_mock.common.suggesting import readable
@@ -252,34 +252,25 @@ _ELEMENTS: Final = {"broken": "failure", "not_observable": "skipped", "could_not
 
 def junit_text(verdict: Verdict) -> str:
     """Return the verdict as JUnit XML: a case for each clause, and one for each gap that drifted."""
-    cases = [*map(_case, verdict.clauses), *map(_drifted_case, verdict.drift)]
-    failures = len(verdict.broken) + len(verdict.drift)
-    errors = len(verdict.of_result("could_not_check"))
-    skipped = len(verdict.of_result("not_observable"))
-    counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
-    suite = f'<testsuite name="petstore-mock verify" {counts} timestamp={_quoted(verdict.began)}>'
-    head = f'{suite}\n<properties><property name="url" value={_quoted(verdict.url)}/></properties>'
-    lines = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>", head, *cases, "</testsuite>", "</testsuites>"]
-    return "\n".join(lines) + "\n"
-
-
-def _case(clause: ClauseResult) -> str:
-    start = f"<testcase classname={_quoted(f'§{clause.section}')} name={_quoted(f'{clause.id}: {clause.words}')}"
-    element = _ELEMENTS.get(clause.result)
-    if element is None:
-        return f"{start}/>"
-    text = escape(_in_xml(f"{clause.detail}\n{clause.curl}".rstrip()))
-    return f"{start}><{element} message={_quoted(clause.detail)}>{text}</{element}></testcase>"
-
-
-def _drifted_case(drift: Drift) -> str:
-    start = f'<testcase classname="gaps" name={_quoted(drift.gap)}>'
-    return f"{start}<failure message={_quoted(str(drift))}>{escape(_in_xml(drift.came))}</failure></testcase>"
-
-
-def _quoted(text: str) -> str:
-    return quoteattr(_in_xml(text))
-
-
-def _in_xml(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", text)
+    root = Element("testsuites")
+    suite = SubElement(root, "testsuite", name="petstore-mock verify", timestamp=verdict.began)
+    counts = {
+        "tests": len(verdict.clauses) + len(verdict.drift),
+        "failures": len(verdict.broken) + len(verdict.drift),
+        "errors": len(verdict.of_result("could_not_check")),
+        "skipped": len(verdict.of_result("not_observable")),
+    }
+    for name, count in counts.items():
+        suite.set(name, str(count))
+    SubElement(SubElement(suite, "properties"), "property", name="url", value=verdict.url)
+    for clause in verdict.clauses:
+        case = SubElement(suite, "testcase", classname=f"§{clause.section}", name=f"{clause.id}: {clause.words}")
+        element = _ELEMENTS.get(clause.result)
+        if element is not None:
+            SubElement(case, element, message=clause.detail).text = f"{clause.detail}\n{clause.curl}".rstrip()
+    for drift in verdict.drift:
+        case = SubElement(suite, "testcase", classname="gaps", name=drift.gap)
+        SubElement(case, "failure", message=str(drift)).text = drift.came
+    indent(root)
+    text = _NOT_IN_XML.sub("\ufffd", tostring(root, encoding="unicode"))
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'

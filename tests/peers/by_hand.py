@@ -10,6 +10,7 @@ import functools
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -54,6 +55,15 @@ class Client:
         with httpx.Client(base_url=self._http.base_url, timeout=5) as http:
             came = [http.get("pets", headers={"Authorization": key}).status_code for key in keys]
         return unless(came[-1], 401)
+
+    def failure(self, target: str) -> str:
+        """Return a status of 500 and more. ``httpx`` would correct the target."""
+        base = self._http.base_url
+        connection = HTTPConnection(base.host, base.port or 80, timeout=5)
+        connection.request("GET", f"{base.path}{target}", headers={"Authorization": f"Bearer {KEY}"})
+        status = connection.getresponse().status
+        connection.close()
+        return str(status) if status >= 500 else ""
 
     def get(self, path: str = "/pets", authorization: str = f"Bearer {KEY}") -> Response:
         return self._send("GET", path, "", authorization)
@@ -195,6 +205,11 @@ def exact_key(client: Client) -> str:
     return client.over_one_connection(f"Bearer {KEY}", f"Bearer {KEY.swapcase()}")
 
 
+def scheme_in_lower_case(client: Client) -> str:
+    status = lists(client, f"bearer {KEY}").status
+    return str(status) if status == 401 else ""
+
+
 def creates(client: Client, authorization: str) -> Response:
     return client.post(json.dumps(REX), authorization)
 
@@ -242,12 +257,14 @@ CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
     "4.1-limit-counts": ("GET `?limit=1`", at_most("/pets?limit=1", 1)),
     "4.1-limit-default": ("GET without limit", at_most("/pets", 20)),
     "4.1-status-filter": ("GET `?status=pending`", filters),
+    "4.1-list-never-fails": ("GET `?status=%`", lambda client: client.failure("pets?status=%")),
     "4.2-kept": ("POST an animal, GET it, GET the list", kept),
     **{f"4.2-{name}": (f"POST `{body}`" if body else "POST nothing", refuses(body)) for name, body in REFUSED.items()},
     "4.3-get": ("GET animals of the list", gets_listed),
     "4.3-asked-for": ("GET an animal by `+` and its id", gets_by_odd_text),
     "4.3-absent": ("GET an absent animal", lambda client: unless(client.get(ABSENT).status, 404)),
     "4.3-int64": ("GET `/pets/2^63 - 1`", lambda client: unless(client.get(f"/pets/{2**63 - 1}").status, 200, 404)),
+    "5-key": ("GET the list with `bearer` before the key", scheme_in_lower_case),
     "5-missing-key": ("GET the list without a key", needs_key(lists, "")),
     "5-unknown-key": ("GET the list with an unknown key", needs_key(lists, "Bearer no-such-key")),
     "5-missing-key-get": ("GET an animal without a key", needs_key(gets, "")),

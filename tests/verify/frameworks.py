@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from petstore_mock import Behaviour
 from tests.verify.services import (
     Change,
     Refuses,
@@ -23,13 +24,15 @@ Anything = Any
 
 
 class Reported(NamedTuple):
-    """A service with one bug: the clause that it breaks, and the report."""
+    """A service with one bug: the clause that it breaks, the report, and words that the finding needs."""
 
     clause: str
     report: str
     change: Change = nothing
     # Sees a request before the fake: changes it, or returns the status that refuses it.
     before: Refuses | None = None
+    behaviour: Behaviour | None = None
+    words: str = ""
 
 
 def header(turn: Turn) -> str:

@@ -8,25 +8,23 @@ import json
 import re
 from collections.abc import Callable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from petstore_mock import Behaviour
-from tests.verify.frameworks import fields_of, has_unknown_status, header, is_create, raw_body, sends, sends_fields
+from tests.verify.frameworks import (
+    Reported,
+    fields_of,
+    has_unknown_status,
+    header,
+    is_create,
+    raw_body,
+    sends,
+    sends_fields,
+)
 from tests.verify.services import Change, Refuses, Turn, in_pets, nothing, on
 
 Anything = Any
 SEEDED = 30  # animals of the service before a run
-
-
-class Reported(NamedTuple):
-    """A service with one bug: the clause that it breaks, the report, and words that the finding needs."""
-
-    clause: str
-    report: str
-    change: Change = nothing
-    before: Refuses | None = None
-    behaviour: Behaviour | None = None
-    words: str = ""
 
 
 def path_of(turn: Turn) -> str:

@@ -6,7 +6,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.interface.schemas import is_valid, members_of
+from petstore_mock.interface.schemas import members_of
 from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import (
@@ -33,7 +33,7 @@ from petstore_mock.verify.row import (
     breach,
     success_clause,
 )
-from petstore_mock.verify.rows.checks import cause_of, is_refused, reasons_of
+from petstore_mock.verify.rows.checks import cause_of, has_to_succeed, is_refused, reasons_of
 
 if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation, Parameter
@@ -76,6 +76,8 @@ def _plain_requests(operation: Operation) -> Probes:
         if operation.identifier is not None:
             for unusual in ("{odd1}", "{odd2}", "{odd3}"):
                 yield request(operation, unusual, phase=Phase.ODD_READS)
+            # "%32" is the digit 2 (RFC 3986 §6.2.2.2).
+            yield request(operation, "%3{known}", phase=Phase.LAST_READS)
             yield request(operation, phase=Phase.LAST_READS)
     elif operation in CREATES and LABEL in members_of(operation):
         # The interface says of no field but the identifier that it is unique.
@@ -98,16 +100,6 @@ def _has_success_status(seen: Seen, history: History) -> Results:
         if seen.probe.media_type == WITH_CHARSET:
             words = f"{wanted}, because a charset is no other media type (RFC 8259 §11)"
         yield Result(seen.status == wanted, words, cause_of(seen, history, wanted))
-
-
-def has_to_succeed(seen: Seen) -> bool:
-    """Whether the request has to succeed. A service may refuse an odd animal with 4xx, but must not fail."""
-    if not seen.has_failed or not seen.probe.is_open:
-        return seen.probe.is_valid
-    body = seen.operation.body
-    if body is None or seen.probe.is_delicate or seen.is_of_other_type:
-        return False
-    return seen.has_right_texts and is_valid(body)(seen.sent)
 
 
 def _is_wrong(seen: Seen, history: History) -> bool:

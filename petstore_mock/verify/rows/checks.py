@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.kinds import Edge, edges, kind_of
-from petstore_mock.interface.schemas import members_of, properties
+from petstore_mock.interface.schemas import is_valid, members_of, properties
 from petstore_mock.interface.table import ANIMAL
 from petstore_mock.verify.probes import ABSENT, ELSEWHERE, REFUSED
 from petstore_mock.verify.row import Result
@@ -49,7 +49,7 @@ def _failing_choices(seen: Seen, history: History) -> str:
     """Return the cause of a failure of some values, by their clause or their names; else empty."""
     by_value = failing_value(seen, history)
     # A service that fails for one wrong request may fail for all wrong requests.
-    if by_value or seen.probe.expected.status or not seen.has_failed:
+    if by_value or not seen.has_failed or not has_to_succeed(seen):
         return by_value
     return names_of(reasons_of(seen, history))
 
@@ -62,15 +62,24 @@ def _shows_others(seen: Seen, history: History) -> bool:
 
 
 def failing_value(seen: Seen, history: History) -> str:
-    """Return the clause about the unusual values of a field, if the operation fails for each of them; else empty."""
+    """Return the clause about the unusual values of a field, if only requests with these fail; else empty."""
     if not seen.has_failed or history.unserved(seen.operation):
         return ""
-    reasons = reasons_of(seen, history)
+    failed = [one for one in history.of(seen.operation) if one.has_failed and has_to_succeed(one)]
     for name in properties(ANIMAL):
-        clause = unusual_clause(name)
-        if (name, clause) in reasons:
-            return clause
+        if failed and all(has_unusual(name, one) for one in (seen, *failed)):
+            return unusual_clause(name)
     return ""
+
+
+def has_to_succeed(seen: Seen) -> bool:
+    """Whether the request has to succeed. A service may refuse an odd animal with 4xx, but must not fail."""
+    if not seen.has_failed or not seen.probe.is_open:
+        return seen.probe.is_valid
+    body = seen.operation.body
+    if body is None or seen.probe.is_delicate or seen.is_of_other_type:
+        return False
+    return seen.has_right_texts and is_valid(body)(seen.sent)
 
 
 def kind_of_field(name: str) -> Kind:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.interface.schemas import are_right, properties
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import OPEN, Phase, request
+from petstore_mock.verify.probes import OPEN, Phase, request, sends
 from petstore_mock.verify.row import EVERY, SHOWING, SUCCESSES, About, Result
-from petstore_mock.verify.rows.animals import has_to_succeed
-from petstore_mock.verify.rows.checks import cause_of
+from petstore_mock.verify.rows.checks import cause_of, has_to_succeed
 
 if TYPE_CHECKING:
     from petstore_mock.http.mutant import Turn
@@ -33,6 +32,8 @@ def _of_odd_values(operation: Operation) -> Clause:
     row.operations = (operation,)
     if operation in SHOWING:
         row.send(*_odd_reads(operation))
+    elif operation.does.adds and operation.body:
+        row.send(sends(operation, {"deep": "{deep}"}, phase=Phase.ODD_CREATES, expected=OPEN))
     row.mistake(
         "odd-value-fails",
         "returns 500 for odd values that no section shows",
@@ -43,13 +44,14 @@ def _of_odd_values(operation: Operation) -> Clause:
 
 
 def _odd_reads(operation: Operation) -> Probes:
-    """Yield reads with integers at the edges, with empty parameters, and with bytes that are no UTF-8."""
+    """Yield reads with integers at the edges, and with parameters that are empty or hard to decode."""
     if operation.identifier is not None:
         for text in (*_INTEGERS, "{beyond}"):
             yield request(operation, text, phase=Phase.ODD_READS, expected=OPEN)
     probe = request(operation, phase=Phase.LIST_EDGES, expected=OPEN)
     for parameter in operation.parameters_in("query"):
-        others = _INTEGERS[1:] if parameter is operation.limit else ["%FF"]
+        # Bytes that are no UTF-8, a letter that databases refuse, and a sign that begins no byte.
+        others = _INTEGERS[1:] if parameter is operation.limit else ("%FF", "%00", "%")
         for text in ("", *others):
             yield replace(probe, target=f"{probe.target}?{parameter.name}={text}")
 

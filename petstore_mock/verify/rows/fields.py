@@ -408,20 +408,18 @@ def _undone_latin_1(text: str) -> str:
         return text
 
 
-# Services write a question mark for a letter that they can't write.
-_only_ascii: Final = partial(re.sub, r"[^\x00-\x7f]|\?", "")
-# Of a text that begins with a date, only the date.
-_date_in: Final = partial(re.sub, r"(?s)\A(\d{4}-\d\d-\d\d).*", r"\1")
 _WAYS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("in the same case", str.lower),
     ("without normalization", partial(normalize, "NFKC")),
     ("with the same blanks", partial(re.sub, r"\s", "")),
-    ("with the same letters", _only_ascii),
+    # Services write a question mark for a letter that they can't write.
+    ("with the same letters", partial(re.sub, r"[^\x00-\x7f]|\?", "")),
     ("with the same backslashes", partial(re.sub, r"\\", "")),
     ("read as UTF-8", _undone_latin_1),
     ("not decoded as a part of a URL", unquote_plus),
     ("not read as a number", _number_in),
-    ("not read as a date", _date_in),
+    # Of a text that begins with a date, only the date.
+    ("not read as a date", partial(re.sub, r"(?s)\A(\d{4}-\d\d-\d\d).*", r"\1")),
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.interface.kinds import wrong_text
 from petstore_mock.interface.schemas import parameters
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import KEPT_OUT, UNKNOWN_KEY, Phase, limits_of, request
+from petstore_mock.verify.probes import KEPT_OUT, OWN, UNKNOWN_KEY, Phase, limits_of, request
 from petstore_mock.verify.row import EVERY, LISTS, OF_REQUESTS, READS, SUCCESSES, About, Result, prefix
 from petstore_mock.verify.rows.checks import cache_of, is_refused
 
@@ -34,6 +34,7 @@ _ANY_KEY: Final = ("unknown_key", "revoked_key", "rotated_key", "expired_key")
 
 def rows() -> Rows:
     row = About(EVERY).every("5-key", "The API key is sent as Authorization: Bearer <API_KEY>", _accepts_key)
+    row.send(request(READS[0], phase=Phase.KEYS, key=OWN.lower()))
     row.mistake("refuses-key", "refuses a valid key", changes.refuse(401), (*SUCCESSES, 404))
     yield row
     for operation in EVERY:
@@ -116,6 +117,8 @@ def _accepts_key(seen: Seen, _history: History) -> Results:
     is_told = seen.is_success or seen.is_refusal
     if is_told and seen.probe.has_key and seen.status != 403:
         words = f"no 401, because other requests have this key, too (or a cache may keep a 401){cache_of(seen)}"
+        if seen.probe.key != OWN:
+            words = "no 401, because the name of a scheme has no case (RFC 9110 §11.1)"
         yield Result(seen.status != 401, words)
 
 

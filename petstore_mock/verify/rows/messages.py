@@ -128,8 +128,9 @@ def _is_called_json(seen: Seen) -> bool:
     return seen.header("Content-Type").partition(";")[0].strip().lower() == "application/json"
 
 
-def _is_whole(_seen: Seen, _history: History) -> Results:
-    yield HELD
+def _is_whole(seen: Seen, _history: History) -> Results:
+    codings = seen.header("Transfer-Encoding").lower()
+    yield Result(codings.count("chunked") < 2, "Transfer-Encoding: chunked only once (RFC 9112 §6.1)")
 
 
 def _needs_body(seen: Seen) -> bool:
