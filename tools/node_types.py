@@ -1,20 +1,23 @@
-"""Writes ``adapters/node/door.d.cts``: the types of the control door, from the OpenAPI document of the door.
+"""Writes types of the npm package: those of the control door, from its OpenAPI document, and the operations of the kit.
 
 The npm package has no dependencies, and its users need no generator. Run ``python -m tools.node_types`` after a change
-of the door.
+of the door or of the operations.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
 from petstore_mock import __version__
 from petstore_mock.control.schemas import door_document
+from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.verbs import VERBS
 
 TARGET: Final = Path(__file__).parents[1] / "adapters" / "node" / "door.d.cts"
+KIT: Final = TARGET.with_name("petstore-adapter.d.mts")
 _PREFIX: Final = "/w/{world}/__petstore/"
 _PLAIN: Final = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}
 _ID: Final = "number | bigint"  # beyond 2^53, a number would be rounded
@@ -35,6 +38,12 @@ def node_types() -> str:
             rows += [_operation(path.removeprefix(_PREFIX), method, row) for method, row in at_path.items()]
     parts += ["/** The operations of one world, by method and path. */\nexport interface Operations {", *rows, "}\n"]
     return "\n".join(parts)
+
+
+def kit_types() -> str:
+    """Return the text of ``petstore-adapter.d.mts`` with a line for each operation."""
+    lines = "".join(f"  {name}?: Operation<Client>;\n" for name in OPERATIONS)
+    return re.sub(r"(  \w+\?: Operation<Client>;\n)+", lines, KIT.read_text(encoding="utf-8"))
 
 
 def _type_name(name: str) -> str:
@@ -89,3 +98,4 @@ def _json(part: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(node_types(), encoding="utf-8")
+    KIT.write_text(kit_types(), encoding="utf-8")

@@ -16,7 +16,7 @@ from tests.peers.tools import NODE_MODULES, node_tool
 from tests.platforms import POSIX_SHELL
 from tests.programs import PETSTORE_MOCK, run
 from tools.documents.blocks import ROOT, blocks
-from tools.node_types import TARGET
+from tools.node_types import KIT, TARGET, kit_types
 
 PACKAGE: Final = TARGET.parent
 MANIFEST: Final[dict[str, Any]] = json.loads((PACKAGE / "package.json").read_bytes())
@@ -95,6 +95,10 @@ def test_types_are_those_of_the_door() -> None:
     program = "from tools.node_types import node_types; print(node_types(), end='')"
     made = run(sys.executable, "-c", program, cwd=ROOT)
     assert TARGET.read_text(encoding="utf-8") == made, "run 'python -m tools.node_types'"
+
+
+def test_types_of_the_kit_have_each_operation() -> None:
+    assert KIT.read_text(encoding="utf-8") == kit_types(), "run 'python -m tools.node_types'"
 
 
 def test_package_has_the_version_of_this_one_and_no_dependencies() -> None:

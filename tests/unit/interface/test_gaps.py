@@ -17,7 +17,7 @@ from petstore_mock import Behaviour, PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour, gap_register
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, PRESETS, RULES, VARIED
-from petstore_mock.interface.table import FIELDS, OPERATIONS
+from petstore_mock.interface.table import FIELDS, MEMBERS, OPERATIONS, operations
 from tools.static_types import TARGET, static_types
 
 BEHAVIOURS = st.fixed_dictionaries(
@@ -115,6 +115,12 @@ def test_behaviour_is_frozen() -> None:
     assert as_behaviour(None) is not None
     assert as_behaviour("strict") == Behaviour()
     assert {*PRESETS} == {"strict", "lenient", "helpful", "hostile"}
+
+
+def test_lenient_service_accepts_wrong_parameters_of_a_list_and_null() -> None:
+    of_lists = {parameter.gap for row in operations("lists") for parameter in row.parameters}
+    of_null = {field.null for field in MEMBERS.values()}
+    assert {*of_lists, *of_null} - {""} <= PRESETS["lenient"].keys()
 
 
 def test_each_alternative_says_what_it_does() -> None:
