@@ -53,22 +53,38 @@ class NeverSettledError extends Error {}
 
 const IDLE = 2000; // milliseconds without a timer, a connection, or anything else that could settle a promise
 const LOOKS = 10; // in this time
-
+const BUSY = 0.1; // the part of a time in which a thread that computes uses a processor, at least
 const STANDARD_STREAMS = /^(Pipe|TTY)Wrap$/;
 
-/** Whether nothing keeps the process alive beside its standard streams: no timer, no connection, no file, no program. */
+let workers = 0; // threads of the client
+process.on('worker', (worker) => {
+  workers += 1;
+  worker.once('exit', () => (workers -= 1));
+});
+
+/**
+ * Whether nothing keeps the process alive beside its standard streams: no timer, no connection, no file, no program.
+ * An empty list comes from a runtime that does not tell.
+ */
 function isAtRest() {
-  return process.getActiveResourcesInfo?.().every((name) => STANDARD_STREAMS.test(name));
+  const active = process.getActiveResourcesInfo?.() ?? [];
+  return workers === 0 && active.length > 0 && active.every((name) => STANDARD_STREAMS.test(name));
 }
 
 /** Returns the result of a call, or rejects if nothing is left that could settle its promise. */
 function settled(call) {
   return new Promise((resolve, reject) => {
     let looks = 0;
-    const timer = setInterval(() => {
-      looks = isAtRest() ? looks + 1 : 0;
+    let before = process.cpuUsage();
+    const look = () => {
+      // Compressing, encrypting and the like use a processor, and no resource that Node lists.
+      const used = process.cpuUsage(before);
+      before = process.cpuUsage();
+      const computes = used.user + used.system > (BUSY * 1000 * IDLE) / LOOKS;
+      looks = isAtRest() && !computes ? looks + 1 : 0;
       if (looks >= LOOKS) reject(new NeverSettledError('no timer and no connection can settle its promise'));
-    }, IDLE / LOOKS).unref();
+    };
+    const timer = setInterval(look, IDLE / LOOKS).unref();
     call.then(resolve, reject).finally(() => clearInterval(timer));
   });
 }

@@ -211,8 +211,9 @@ def test_the_example_of_the_kit_for_node_has_no_bug(check: Check) -> None:
     assert code == 0, out
 
 
-# Calls that never end by themselves, that end after a pause, and after two timers with nothing else between them.
+# A call that never ends, one that ends with a thread, and one that pauses twice.
 UNSETTLED = """
+import { Worker } from 'node:worker_threads';
 import { serve } from 'KIT';
 
 const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -220,7 +221,9 @@ const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds 
 serve({
   open: () => ({}),
   listPets: () => new Promise(() => {}),
-  createPet: () => pause(3).then(() => ({ paused: true })),
+  createPet: () => new Promise((resolve) => {
+    new Worker("setTimeout(() => {}, 3000)", { eval: true }).once('exit', () => resolve({ paused: true }));
+  }),
   getPet: () => pause(1.9).then(() => pause(1.9)).then(() => ({ paused: 'twice' })),
 });
 """
