@@ -204,8 +204,6 @@ class ObjectsCopied(ObjectsUpdated):
 
 # Removes comments from JSON before it reads it, and so a part of each name with two slashes (vaidik/commentjson#8).
 CommentsStripped = altered(read=lambda _, answer: json.loads(re.sub(r"//[^\n]*", "", answer.body.decode())))
-# Ignores what stands behind the JSON of a response (cloudflare/gortr#93).
-TrailingIgnored = altered(read=lambda _, answer: json.JSONDecoder().raw_decode(answer.body.decode().lstrip())[0])
 
 # Bodies
 
@@ -352,7 +350,6 @@ TWINS: dict[Any, Any] = {
     CopyRecurses: CopyWorks,
     ObjectsUpdated: ObjectsCopied,
     CommentsStripped: HttpClientPets,
-    TrailingIgnored: HttpClientPets,
     RawDeflateOnly: BothDeflates,
     LongErrorsLeft: LongErrorsRead,
     TimeoutToConnect: RequestsPets,
