@@ -59,6 +59,13 @@ def _set_environment(values: dict[str, str]) -> None:
     os.environ.update(values)
 
 
+def _set_responses(values: dict[int, str]) -> None:
+    reasons = http.client.responses
+    for status in reasons.keys() - values.keys():
+        del reasons[status]
+    reasons.update(values)
+
+
 def _attribute(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an object of it
     return Setting(partial(getattr, owner, name, None), partial(setattr, owner, name))
 
@@ -146,7 +153,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(logging.root.getEffectiveLevel, logging.root.setLevel),
     "logging.root.handlers": _list(logging.root, "handlers"),
     "logging.disable()": _attribute(logging.root.manager, "disable"),
-    "http.client.responses": Setting(http.client.responses.copy, http.client.responses.update),
+    "http.client.responses": Setting(http.client.responses.copy, _set_responses),
     "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
     "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
     "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=partial(_are_alike, _parts)),
