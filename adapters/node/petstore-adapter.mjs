@@ -51,11 +51,12 @@ class CancelledError extends Error {}
 /** A call whose promise can't settle any more. Without the adapter, Node would end the program with exit code 13. */
 class NeverSettledError extends Error {}
 
-const IDLE = 2000; // milliseconds without a timer, a connection, or anything else that could settle a promise
-const LOOKS = 10; // in this time
+const IDLE = 4000; // milliseconds without a timer, a connection, or anything else that could settle a promise
+const LOOKS = 20; // in this time
 const BUSY = 0.1; // the part of a time in which a thread that computes uses a processor, at least
-const STANDARD_STREAMS = /^(Pipe|TTY)Wrap$/;
+const STREAM = /^(Pipe|TTY)Wrap$/;
 
+let streams = 0; // that stand open when the adapter begins
 let workers = 0; // threads of the client
 process.on('worker', (worker) => {
   workers += 1;
@@ -68,7 +69,9 @@ process.on('worker', (worker) => {
  */
 function isAtRest() {
   const active = process.getActiveResourcesInfo?.() ?? [];
-  return workers === 0 && active.length > 0 && active.every((name) => STANDARD_STREAMS.test(name));
+  const others = active.filter((name) => !STREAM.test(name));
+  const isQuiet = others.length === 0 && active.length <= streams;
+  return workers === 0 && active.length > 0 && isQuiet;
 }
 
 /** Returns the result of a call, or rejects if nothing is left that could settle its promise. */
@@ -82,7 +85,9 @@ function settled(call) {
       before = process.cpuUsage();
       const computes = used.user + used.system > (BUSY * 1000 * IDLE) / LOOKS;
       looks = isAtRest() && !computes ? looks + 1 : 0;
-      if (looks >= LOOKS) reject(new NeverSettledError('no timer and no connection can settle its promise'));
+      if (looks < LOOKS) return;
+      clearInterval(timer);
+      reject(new NeverSettledError('no timer and no connection can settle its promise'));
     };
     const timer = setInterval(look, IDLE / LOOKS).unref();
     call.then(resolve, reject).finally(() => clearInterval(timer));
@@ -135,8 +140,8 @@ export function serve(adapter) {
     try {
       reply({ id: request.id, ok: (await settled(requests[request.do](request))) ?? null });
     } catch (error) {
-      const isCancelled = error instanceof CancelledError;
-      const told = isCancelled ? { kind: 'cancelled' } : ((await adapter.error?.(error)) ?? errorOf(error));
+      const own = error instanceof CancelledError ? 'cancelled' : error instanceof NeverSettledError && 'other';
+      const told = own ? { kind: own } : ((await adapter.error?.(error)) ?? errorOf(error));
       const shown = { message: String(error?.message ?? error), type: error?.constructor?.name ?? typeof error };
       reply({ id: request.id, error: { ...shown, ...told } });
     }
@@ -149,5 +154,5 @@ export function serve(adapter) {
     const lines = (half + chunk).split('\n');
     half = lines.pop();
     for (const line of lines) take(parseJson(line));
-  });
+  });  streams = (process.getActiveResourcesInfo?.() ?? []).filter((name) => STREAM.test(name)).length;
 }

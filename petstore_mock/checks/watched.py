@@ -603,8 +603,8 @@ def _needs_main_thread(error: BaseException | None) -> bool:
     """Whether an exception is of ``signal.signal()``, which works in the main thread only."""
     if not isinstance(error, ValueError):
         return False
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    return signal.__name__ == frame.f_globals.get("__name__")
+    rooms = [frame.f_globals.get("__name__") for frame, _ in walk_tb(error.__traceback__)]
+    return rooms[-1:] == [signal.__name__]
 
 
 def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object

@@ -546,11 +546,12 @@ def _without(pattern: str) -> Change:
     return partial(re.sub, pattern, "")
 
 
+_DAY: Final = r"\d{4}-\d\d-\d\d"
 _DELICATE_TEXTS: Final = (
     Delicate("digits", "digits with leading zeros", '"000{run}"', _without(r"\A0+(?=\d*\Z)")),
     Delicate("exponent", "digits with an exponent", '"{run}e3"', _as_double),
-    Delicate("date", "a date", '"{day}"', partial(re.sub, r"\A([\d-]{10})\Z", r"\1T00:00:00Z")),
-    Delicate("moment", "a date with a time", '"{day}T10:00:00Z"', _without(r"(?<=\d)T[\d:]+Z\Z")),
+    Delicate("date", "a date", '"{day}"', partial(re.sub, rf"\A({_DAY})\Z", r"\1T00:00:00Z")),
+    Delicate("moment", "a date with a time", '"{day}T10:00:00Z"', _without(rf"(?<={_DAY})T[\d:]+Z\Z")),
     Delicate("true", "the word true", '"true"', partial(re.sub, r"\Atrue\Z", "True")),
     Delicate("null", "the word null", '"null"', _without(r"\Anull\Z")),
     Delicate("backslash", "a text with backslashes", r'"{label}\\n\\\\"', _without(r"\\")),

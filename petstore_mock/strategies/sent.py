@@ -139,7 +139,7 @@ QUICK: Final[Mapping[str, Faults]] = MappingProxyType(
         ),
     }
 )
-# Only directed scenarios send these. The first is longer than what some clients read of an error.
+# Drawn scenarios do not send these. The first is longer than what some clients read of an error.
 FURTHER: Final = _responses([(502, {"body": _GATEWAY * 100}), (429, {"body": ""})])
 SLOW: Final[Mapping[str, Faults]] = MappingProxyType(
     {

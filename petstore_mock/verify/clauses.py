@@ -49,7 +49,7 @@ def read_backs(operation: Operation) -> list[list[Probe]]:
 # Their responses show whether the service still responds and accepts the key.
 CONTROLS: Final = tuple(request(operation, "1", phase=Phase.LISTS) for operation in SHOWING)
 # About as many requests as a run needs, with those that follow a create or repeat a request.
-ENOUGH_REQUESTS: Final = 100 * ceil(1.3 * len(PROBES) / 100)
+ENOUGH_REQUESTS: Final = 100 * ceil(1.4 * len(PROBES) / 100)
 
 
 def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:

@@ -106,8 +106,10 @@ class Filling:
         Raises:
             SkippedError: no response showed a value.
         """
-        # A grown interface has so many probes that two of the 25 letters are not enough.
-        label = f"Verify{_ORDER[number % 25]}{_ORDER[number // 25 % 25]}{'z' * (number // 625)}{self._run}"
+        turn, place = divmod(number, len(_ORDER))
+        # A grown interface has so many probes that two letters are not enough.
+        rest, second = divmod(turn, len(_ORDER))
+        label = f"Verify{_ORDER[place]}{_ORDER[second]}{'z' * rest}{self._run}"
 
         def value_of(match: re.Match[str]) -> str:
             return self._value(match[1], label)
@@ -122,11 +124,14 @@ class Filling:
 
     def _value(self, word: str, label: str) -> str:
         kind, _, name = word.partition(":")
+        known = str(self._known)
         texts = {
             **self._texts,
             "label": label,
             "long label": label.ljust(LONG_TEXT, "x"),
-            "known": str(self._known),
+            "known": known,
+            "hex": f"{ord(known[0]):02X}",
+            "rest": known[1:],
             # In 32 bits, it is the id of the known animal.
             "beyond": str(self._known + 2**32),
         }

@@ -6,6 +6,7 @@ A target, a header field or a body may hold these placeholders, and responses gi
 - ``{odd1}`` to ``{odd3}``: the ids of listed animals with unusual values
 - ``{absent}``: a random id that probably no animal has
 - ``{beyond}``: the known id and 2^32, which a service that keeps 32 bits takes for the known id
+- ``{hex}`` and ``{rest}``: the code of the first character of ``{known}``, and the other characters
 - ``{made}``: the id of the last animal that this run created
 - ``{label}`` and ``{long label}``: a text that is unique to the request; the long one has 256 characters
 - ``{used label}``: the label of an animal that this run created

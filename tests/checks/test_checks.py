@@ -142,8 +142,6 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (lives_shown.UnshownErrors, misses),
         (lives_shown.FrozenErrors, misses),
         (reports_shown.OneErrorForAll, misses),
-        (reports_fresh.UnhashableErrors, misses),
-        (reports_fresh.SurrogatesInErrors, meets(faults.respond(502, body=b"d\xe9faut"), "listPets")),
         (reports_fresh.RaisedFromItself, meets(faults.reset(), "listPets")),
     ],
     "calls_are_independent": [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import dataclasses
 import http.client
 import json
 import re
@@ -19,24 +18,6 @@ from tests.clients.shapes import PlainPet, Shaped
 # Errors
 
 
-@dataclasses.dataclass
-class UnhashableError(Exception):
-    status: int
-
-
-@dataclasses.dataclass(eq=False)
-class HashableError(Exception):
-    status: int
-
-
-class SaidError(ApiError):
-    """Says what the body of a response says."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(status)
-        self.args = (f"{status}: {text}",)
-
-
 class TextStatusError(ApiError):
     """Has its status as text."""
 
@@ -45,14 +26,6 @@ class TextStatusError(ApiError):
         self.status = str(status)  # type: ignore[assignment]
 
 
-# Raises an exception that has no hash, so reporters of errors fail (mistralai/client-python#272).
-UnhashableErrors = fails(lambda _, answer: UnhashableError(answer.status))
-# Correct: its exception has a hash.
-HashableErrors = fails(lambda _, answer: HashableError(answer.status))
-# Leaves surrogates in its error, which nobody can write to a file (manatlan/reqman#12).
-SurrogatesInErrors = fails(lambda _, answer: SaidError(answer.status, answer.body.decode(errors="surrogateescape")))
-# Correct: it replaces what it can't decode.
-ReplacedInErrors = fails(lambda _, answer: SaidError(answer.status, answer.body.decode(errors="replace")))
 # Has the status of its error as text, so it equals no number (bblimke/webmock#241).
 StatusIsText = fails(lambda _, answer: TextStatusError(answer.status))
 
@@ -340,8 +313,6 @@ ReasonsForAll = starts(lambda _: http.client.responses.update({418: "I'm a teapo
 OwnReasons = starts(lambda client: setattr(client, "reasons", {**http.client.responses, 418: "I'm a teapot"}))
 
 TWINS: dict[Any, Any] = {
-    UnhashableErrors: HashableErrors,
-    SurrogatesInErrors: ReplacedInErrors,
     StatusIsText: HttpClientPets,
     BodyOf429Needed: HttpClientPets,
     RaisedFromItself: RaisedAgain,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from petstore_mock import PetStoreMock
-from tests.verify.frameworks import Reported, fields_of, header, hide_sold, is_create, raw_body, sends, sends_fields
+from tests.verify.frameworks import Reported, fields_of, header, hide_sold, is_create, raw_body, sends_fields
 from tests.verify.servers import Handles, Response, Server, call, read_body, read_head
 from tests.verify.services import Change, Refuses, Turn, in_pets, nothing, on
 from tests.verify.stacks import unknown_category
@@ -124,16 +124,6 @@ def _as_double(value: Anything) -> float:
 
 def refuse_exponents(turn: Turn) -> int | None:
     return 400 if is_create(turn) and re.search(rb"[0-9][eE][+-]?[0-9]+ *[,}]", raw_body(turn)) else None
-
-
-def skip_comments(turn: Turn) -> None:
-    if turn.name == "create":
-        sends(turn, re.sub(rb"/\*.*?\*/|//[^\n\"]*\n", b"", raw_body(turn)))
-
-
-def skip_mark(turn: Turn) -> None:
-    if turn.name == "create":
-        sends(turn, raw_body(turn).removeprefix(b"\xef\xbb\xbf"))
 
 
 # Routers and keys
@@ -284,9 +274,6 @@ REPORTED: dict[str, Callable[[], Reported]] = {
     "an infinite number is 500": lambda: Reported(
         "4.2-category-range", "https://github.com/pydantic/pydantic/issues/2345", before=fail_for_infinity
     ),
-    "comments in JSON are skipped": lambda: Reported(
-        "4.2-body-end", "https://github.com/remicollet/pecl-json-c/issues/3", before=skip_comments
-    ),
     "line breaks lose their carriage return": lambda: Reported(
         "2-name-lines", "https://github.com/zapadi/redmine-net-api/issues/66", in_pets("name", only_line_feeds)
     ),
@@ -298,7 +285,7 @@ TWINS: dict[str, tuple[Change, Refuses | None]] = {
     "an empty list has lines": (spaced_list, None),
     "quotes in texts are numbers": (numbered_quotes, None),
     "escapes are in capitals": (in_capital_digits, None),
-    "the scheme has any case and several blanks": (nothing, skip_blanks_of_scheme),
+    "the scheme has any case": (nothing, skip_blanks_of_scheme),
     "an encoded blank in the path is 400": (nothing, refuse_encoded_blanks),
     "a filter with U+0000 finds nothing": (find_nothing_for_nul, None),
     "a broken percent sign is a page with 400": (show_page_for_percent_sign, None),
@@ -308,7 +295,6 @@ TWINS: dict[str, tuple[Change, Refuses | None]] = {
     "the media type has a profile": (with_profile, None),
     "members are in both cases": (show_both_cases, None),
     "exponents are refused": (nothing, refuse_exponents),
-    "a byte order mark of a request is skipped": (nothing, skip_mark),
     "names with carriage returns are refused": (
         nothing,
         lambda turn: 400 if is_create(turn) and "\r" in str(fields_of(turn).get("name")) else None,

@@ -129,6 +129,14 @@ def test_verify_sends_at_the_given_rate_and_stops_at_the_deadline() -> None:
     assert "the limit --deadline 2 s is reached" in str(verdict)
 
 
+def test_negative_ids_are_no_breach() -> None:
+    with PetStoreMock() as petstore:
+        for pet_id in (-25, -7, -5):
+            petstore.seed(id=pet_id, name="Rex", categoryId=1)
+        verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict) == {}
+
+
 def test_verify_ends_after_the_service_retires_the_key() -> None:
     with PetStoreMock(seed=30, behaviour=Behaviour(key_rotation="mid_session")) as petstore:
         verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)

@@ -45,6 +45,17 @@ def test_reported_bug_is_one_finding(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_failure_for_wrong_requests_hides_no_failure_for_unusual_ones() -> None:
+    for_nul = REPORTED["U+0000 is 500"]().before
+    for_infinity = REPORTED["an infinite number is 500"]().before
+    assert for_nul is not None
+    assert for_infinity is not None
+    with changed(nothing, refuses=lambda turn: for_nul(turn) or for_infinity(turn)) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"2-name-nul", "4.2-category-range"}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL_SERVERS)
 def test_mistake_of_a_server_is_one_finding(name: str) -> None:
     clause, _, handle, words = ALL_SERVERS[name]

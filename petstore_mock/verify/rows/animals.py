@@ -76,8 +76,8 @@ def _plain_requests(operation: Operation) -> Probes:
         if operation.identifier is not None:
             for unusual in ("{odd1}", "{odd2}", "{odd3}"):
                 yield request(operation, unusual, phase=Phase.ODD_READS)
-            # "%32" is the digit 2 (RFC 3986 §6.2.2.2).
-            yield request(operation, "%3{known}", phase=Phase.LAST_READS)
+            # The first character may be percent-encoded (RFC 3986 §6.2.2.2).
+            yield request(operation, "%{hex}{rest}", phase=Phase.LAST_READS)
             yield request(operation, phase=Phase.LAST_READS)
     elif operation in CREATES and LABEL in members_of(operation):
         # The interface says of no field but the identifier that it is unique.

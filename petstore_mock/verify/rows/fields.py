@@ -33,6 +33,7 @@ from petstore_mock.verify.row import (
 from petstore_mock.verify.rows.checks import (
     cache_of,
     failing_value,
+    has_to_succeed,
     has_unusual,
     is_refused,
     kind_of_field,
@@ -284,11 +285,15 @@ def _of_delicate(name: str, delicate: Delicate) -> Clause:
     return row
 
 
+def _fails_for_plain(operation: Operation, history: History) -> bool:
+    """Whether an operation fails for requests that have nothing unusual. It may fail for wrong ones as well."""
+    return any(one.has_failed for one in filter(has_to_succeed, history.of(operation)))
+
+
 def _keeps_exactly(name: str, seen: Seen, history: History) -> Results:
     value = seen.sent.get(name)
     if seen.has_failed:
-        failed = [one for one in history.of(seen.operation) if one.has_failed]
-        if all(one.probe.is_delicate for one in failed):
+        if not _fails_for_plain(seen.operation, history):
             yield breach(f"400, or {name} to be {describe(value)}")
     elif seen.status == 400:
         yield HELD

@@ -34,7 +34,7 @@ _ANY_KEY: Final = ("unknown_key", "revoked_key", "rotated_key", "expired_key")
 
 def rows() -> Rows:
     row = About(EVERY).every("5-key", "The API key is sent as Authorization: Bearer <API_KEY>", _accepts_key)
-    row.send(request(READS[0], phase=Phase.KEYS, key=OWN.lower()))
+    row.send(request(LISTS[0], phase=Phase.KEYS, key=OWN.lower()))
     row.mistake("refuses-key", "refuses a valid key", changes.refuse(401), (*SUCCESSES, 404))
     yield row
     for operation in EVERY:

@@ -125,7 +125,7 @@ def test_a_text_full_of_escapes_takes_at_most_forty_times_as_long_as_plain_text(
     assert mask_text(text, KEYS) == text
     work, least = partial(mask_text, text, KEYS), partial(mask_text, plain, KEYS)
     # One measurement may be wrong on a busy machine.
-    assert any(shortest(work) < 40 * shortest(least) for _ in range(4))
+    assert any(shortest(work) < 40 * shortest(least) for _ in range(10))
 
 
 def test_a_thousand_issued_keys_take_little_longer_than_one() -> None:

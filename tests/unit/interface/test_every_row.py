@@ -171,7 +171,8 @@ def test_relation_of_a_parameter_fits_the_effect_and_the_field(operation: Operat
         if field:
             assert field in FIELDS
             assert says.sets is operation.does.keeps, "sets is for creates and changes, a filter for others"
-            assert not says.is_ordered or kind(field).order(FIELDS[field].samples[0])
+            if says.is_ordered:
+                kind(field).order(FIELDS[field].samples[0])
             assert not says.filters or (says.name == "contains") is (kind(field).name == "array")
 
 
