@@ -222,9 +222,11 @@ serve({
   open: () => ({}),
   listPets: () => new Promise(() => {}),
   createPet: () => new Promise((resolve) => {
-    new Worker("setTimeout(() => {}, 3000)", { eval: true }).once('exit', () => resolve({ paused: true }));
+    new Worker("setTimeout(() => {}, 5000)", { eval: true }).once('exit', () => resolve({ paused: true }));
   }),
-  getPet: () => pause(1.9).then(() => pause(1.9)).then(() => ({ paused: 'twice' })),
+  getPet: () => pause(3.9).then(() => pause(1)).then(() => ({ paused: 'twice' })),
+  // No client knows the kit's own error.
+  error: () => ({ kind: 'protocol' }),
 });
 """
 
