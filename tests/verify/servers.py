@@ -184,7 +184,7 @@ SERVERS: dict[str, Server] = {
         "5-missing-key",
         "https://github.com/secdev/scapy/pull/5114",
         each(keep_key),
-        "expected 401, as on a new connection; the request before was GET /pets/",
+        "expected 401, as on a new connection; the request before was GET /pets",
     ),
     "the length counts characters": Server(
         "1-json-body", "https://github.com/JuliaWeb/HttpServer.jl/issues/32", count_characters
