@@ -46,10 +46,14 @@ export function errorOf(error) {
   return { kind: 'other' };
 }
 
-class CancelledError extends Error {}
+class CancelledError extends Error {
+  kind = 'cancelled';
+}
 
 /** A call whose promise can't settle any more. Without the adapter, Node would end the program with exit code 13. */
-class NeverSettledError extends Error {}
+class NeverSettledError extends Error {
+  kind = 'other';
+}
 
 const IDLE = 4000; // milliseconds without a timer, a connection, or anything else that could settle a promise
 const LOOKS = 20; // in this time
@@ -140,8 +144,8 @@ export function serve(adapter) {
     try {
       reply({ id: request.id, ok: (await settled(requests[request.do](request))) ?? null });
     } catch (error) {
-      const own = error instanceof CancelledError ? 'cancelled' : error instanceof NeverSettledError && 'other';
-      const told = own ? { kind: own } : ((await adapter.error?.(error)) ?? errorOf(error));
+      const isOwn = error instanceof CancelledError || error instanceof NeverSettledError;
+      const told = isOwn ? { kind: error.kind } : ((await adapter.error?.(error)) ?? errorOf(error));
       const shown = { message: String(error?.message ?? error), type: error?.constructor?.name ?? typeof error };
       reply({ id: request.id, error: { ...shown, ...told } });
     }
@@ -154,5 +158,6 @@ export function serve(adapter) {
     const lines = (half + chunk).split('\n');
     half = lines.pop();
     for (const line of lines) take(parseJson(line));
-  });  streams = (process.getActiveResourcesInfo?.() ?? []).filter((name) => STREAM.test(name)).length;
+  });
+  streams = (process.getActiveResourcesInfo?.() ?? []).filter((name) => STREAM.test(name)).length;
 }

@@ -358,8 +358,8 @@ def _keep_lost(lost: list[str], _: object, context: dict[str, Any]) -> None:
 def _errors_nobody_retrieved(tasks: Iterable[asyncio.Task[Any]]) -> list[str]:
     """Return the errors that asyncio reports only when the tasks are garbage-collected, which may be much later."""
     # asyncio has no public name for this.
-    failed = [task for task in tasks if getattr(task, "_log_traceback", False)]
-    return [raised(error) for task in failed if _is_of_client(error := task.exception())]
+    errors = [task.exception() for task in tasks if getattr(task, "_log_traceback", False)]
+    return [raised(error) for error in errors if _is_of_client(error)]
 
 
 def _is_of_client(error: object) -> TypeGuard[Exception]:

@@ -1,8 +1,8 @@
 """The kinds of values: what a schema of a field or a parameter allows, in every form that the product needs.
 
 How this works. ``kind_of`` finds the row that describes a schema. Validation, sentences, seeded animals, wrong bodies,
-odd values and mutants ask the row; ``strategies/values.py`` has a strategy for each row. A schema with a
-type, a format or a keyword that no row knows is refused when the package is imported.
+odd values and mutants ask the row; ``strategies/values.py`` has a strategy for each row. A schema with a type, a
+format or a keyword that no row knows is refused when the package is imported.
 
 JSON texts of a row may hold ``{label}``: ``verify`` replaces it by a text that is unique to the request.
 """
