@@ -6,7 +6,6 @@ import asyncio
 import csv
 import decimal
 import gc
-import http.client
 import locale
 import logging
 import operator
@@ -20,6 +19,7 @@ import urllib.request
 import warnings
 from contextlib import suppress
 from functools import cache, partial
+from http.client import responses
 from pkgutil import resolve_name
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -60,10 +60,9 @@ def _set_environment(values: dict[str, str]) -> None:
 
 
 def _set_responses(values: dict[int, str]) -> None:
-    reasons = http.client.responses
-    for status in reasons.keys() - values.keys():
-        del reasons[status]
-    reasons.update(values)
+    for status in responses.keys() - values.keys():
+        del responses[status]
+    responses.update(values)
 
 
 def _attribute(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an object of it
@@ -153,7 +152,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(logging.root.getEffectiveLevel, logging.root.setLevel),
     "logging.root.handlers": _list(logging.root, "handlers"),
     "logging.disable()": _attribute(logging.root.manager, "disable"),
-    "http.client.responses": Setting(http.client.responses.copy, _set_responses),
+    "http.client.responses": Setting(responses.copy, _set_responses),
     "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
     "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
     "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=partial(_are_alike, _parts)),

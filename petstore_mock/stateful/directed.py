@@ -18,7 +18,7 @@ from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
 from petstore_mock.strategies.plans import SLOW_FAULTS, is_quick, others_of
-from petstore_mock.strategies.sent import FURTHER, QUICK, REFUSALS
+from petstore_mock.strategies.sent import DIRECTED, REFUSALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -107,7 +107,7 @@ def _lives(blocks: Blocks, _: Options) -> Scenarios:
 def quick_subjects(options: Options) -> Mapping[str, Iterable[Fault]]:
     """Return the faults that take no time, by subject."""
     if options.chosen_faults is None:
-        return {**QUICK, "further responses": FURTHER}
+        return DIRECTED
     return {"your faults": list(filter(is_quick, options.chosen_faults))}
 
 

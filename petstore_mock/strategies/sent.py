@@ -139,8 +139,11 @@ QUICK: Final[Mapping[str, Faults]] = MappingProxyType(
         ),
     }
 )
-# Drawn scenarios do not send these. The first is longer than what some clients read of an error.
-FURTHER: Final = _responses([(502, {"body": _GATEWAY * 100}), (429, {"body": ""})])
+# Drawn scenarios do not send the further responses. The first is longer than what some clients read of an error.
+DIRECTED: Final = {
+    **QUICK,
+    "further responses": _responses([(502, {"body": _GATEWAY * 100}), (429, {"body": ""})]),
+}
 SLOW: Final[Mapping[str, Faults]] = MappingProxyType(
     {
         "late responses": (

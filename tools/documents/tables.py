@@ -20,7 +20,7 @@ from petstore_mock.checks import CHECKS
 from petstore_mock.faults import Fault
 from petstore_mock.interface.table import OPERATIONS, Operation, source
 from petstore_mock.stateful.directed import FAMILIES
-from petstore_mock.strategies.sent import FURTHER, QUICK, SLOW
+from petstore_mock.strategies.sent import DIRECTED, SLOW
 from petstore_mock.verify import Verdict, verify
 from tools.documents.blocks import table
 
@@ -294,7 +294,7 @@ def directed() -> str:
 def sent_faults() -> str:
     """Return the faults that each client meets, by subject."""
     rows: list[tuple[str, str]] = []
-    for subject, sent in {**QUICK, "further responses": FURTHER, **SLOW}.items():
+    for subject, sent in {**DIRECTED, **SLOW}.items():
         rows.append((subject, ", ".join(f"`{_cell(_shown(fault))}`" for fault in sent)))
     return table("subject", "faults", rows=rows)
 

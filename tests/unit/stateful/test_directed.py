@@ -18,7 +18,7 @@ from petstore_mock.stateful.directed import FAMILIES
 from petstore_mock.stateful.run import Options
 from petstore_mock.strategies.plans import planned
 from petstore_mock.strategies.scenarios import Blocks
-from petstore_mock.strategies.sent import FURTHER, QUICK, SLOW, UNUSUAL
+from petstore_mock.strategies.sent import DIRECTED, QUICK, SLOW, UNUSUAL
 from petstore_mock.strategies.values import samples
 
 
@@ -40,7 +40,7 @@ def test_each_kind_of_fault_is_sent_or_known_as_unusual() -> None:
 
 def test_each_fault_meets_each_operation_at_each_commit_point() -> None:
     redirection = respond(307, headers={"Location": "{petstore}{own}#top"})
-    sent = [*chain.from_iterable((*QUICK.values(), FURTHER, *SLOW.values())), redirection]
+    sent = [*chain.from_iterable((*DIRECTED.values(), *SLOW.values())), redirection]
     met = {step for step in steps("faults", "waits") if isinstance(step, PlannedFault)}
     assert met == {*planned(sent, OPERATIONS.values())}
 
