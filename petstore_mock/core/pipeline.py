@@ -178,7 +178,9 @@ def _removal(call: Call) -> Refusal | None:
     condition = store.rules.policies.after_removal
     if condition is None or operation.removed_at is None or store.now() < operation.removed_at.timestamp():
         return None
-    return Refusal(condition, detail=operation.removal)
+    return Refusal(
+        condition, detail=f"{operation.name} was removed on {operation.removal_day}: use {operation.replacement}"
+    )
 
 
 def _may_come_again(call: Call, response: Response) -> bool:

@@ -29,7 +29,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
 from petstore_mock.interface.kinds import kind_of, quick
 from petstore_mock.interface.strict_json import encode_json
-from petstore_mock.interface.table import ANIMAL, ASSIGNED, FIELDS, OPERATIONS, in_words
+from petstore_mock.interface.table import ANIMAL, ASSIGNED, FIELDS, OPERATIONS, in_words, known_part
 from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Store:
             raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
     def _put(self, document: Mapping[str, object]) -> Pet:
-        ordered = {name: document[name] for name in FIELDS if name in document}
+        ordered = known_part(document)
         self.put(ordered)
         return ordered
 

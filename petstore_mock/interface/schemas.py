@@ -156,6 +156,11 @@ def members_of(operation: Operation) -> Mapping[str, Schema]:
     return properties(operation.body) if operation.body else {}
 
 
+def fields_of(operation: Operation) -> JsonObject:
+    """Return the schemas of the members of an operation's body that set a field, by the names of the fields."""
+    return operation.fields_in(members_of(operation), {})
+
+
 def arguments(operation: Operation) -> Mapping[str, Schema]:
     """Return the schemas of the arguments of a call: the operation's parameters, and the members of its body."""
     return {**parameters(operation), **members_of(operation)}

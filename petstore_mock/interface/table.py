@@ -26,7 +26,7 @@ from petstore_mock.interface.relations import RELATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from petstore_mock.common.values import Json
+    from petstore_mock.common.values import Json, JsonObject
     from petstore_mock.interface.effects import Effect, EffectName
     from petstore_mock.interface.relations import Relation, RelationName
 
@@ -58,6 +58,7 @@ class Field:
         refers: whether it identifies a record of another kind, which may have to exist.
         samples: values that generated animals take in turn.
         null: the gap that decides about null, if a body may leave the field out.
+        sets: the field that a member with another name sets; empty if it sets none.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Field:
     refers: bool = False
     samples: tuple[Json, ...] = ()
     null: str = ""
+    sets: str = ""
 
     @property
     def python(self) -> str:
@@ -122,7 +124,8 @@ class Parameter:
         return f"{self.where}.{self.name}"
 
 
-@dataclass(frozen=True, kw_only=True)
+# Rows are compared by identity, because ``verify`` compares them thousands of times.
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
     """An operation of the interface (§4).
 
@@ -226,18 +229,18 @@ class Operation:
         """The parameters that set a field of the animal."""
         return tuple(filter(attrgetter("sets"), self.parameters))
 
+    def fields_in(self, body: Mapping[str, Json], values: Mapping[str, Json]) -> JsonObject:
+        """Return the fields that a request sets, by members of its body, and by the values of its parameters."""
+        others = {member.name: member.sets for member in self.members}
+        fields = {others.get(name, name): value for name, value in body.items()}
+        for parameter in self.setting:
+            if parameter.name in values:
+                fields[parameter.sets] = values[parameter.name]
+        return known_part(fields)
+
     def parameters_in(self, where: Literal["query", "path", "header"]) -> tuple[Parameter, ...]:
         """Return the parameters in a part of the request."""
         return tuple(parameter for parameter in self.parameters if parameter.where == where)
-
-    def parameter(self, name: str) -> Parameter:
-        """Return the parameter called ``name``.
-
-        Raises:
-            PetStoreMockError: the operation has no such parameter; the message suggests the nearest name.
-        """
-        known = by_name(self.parameters)
-        return known[one_of(name, known, "parameter")]
 
     def path_values(self, target: str) -> dict[str, str]:
         """Return the values of the parameters in the path of a request, decoded. Its target begins with ``/v1``."""
@@ -257,11 +260,6 @@ class Operation:
     def removal_day(self) -> str:
         """The removal date in words; empty if the interface announces none."""
         return "" if self.removed_at is None else day(self.removed_at.timestamp())
-
-    @property
-    def removal(self) -> str:
-        """The message to a client that calls the operation after its removal."""
-        return f"{self.name} was removed on {self.removal_day}: use {self.replacement}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +388,11 @@ OPERATIONS: Final = by_name(_OPERATIONS)
 # The possible members of bodies: fields of animals, and members of one body that are no such fields.
 MEMBERS: Final = by_name((*chain.from_iterable(operation.members for operation in _OPERATIONS), *_FIELDS))
 LABEL: Final = next(field.name for field in _FIELDS if field.is_label)
+
+
+def known_part(pet: Mapping[str, Json]) -> JsonObject:
+    """Return the fields of an animal that the interface knows, in its order."""
+    return {name: pet[name] for name in FIELDS if name in pet}
 
 
 def operations(effect: EffectName) -> tuple[Operation, ...]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.interface.kinds import another, quick
 from petstore_mock.interface.schemas import are_right, is_valid, properties
 from petstore_mock.interface.strict_json import read_integer
-from petstore_mock.interface.table import ANIMAL, LABEL
-from petstore_mock.verify.seen import known_part, limit_of, matches, read_values, wanted
+from petstore_mock.interface.table import ANIMAL, LABEL, known_part
+from petstore_mock.verify.seen import limit_of, matches, read_values, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -129,8 +129,7 @@ def take_other_id(turn: Turn) -> None:
 
 def keep_refused(turn: Turn) -> None:
     """Keep the valid fields of a refused request: on its animal, or on a new one with its label."""
-    given = _given_fields(turn)
-    kept = valid_part(known_part(given), properties(ANIMAL))
+    kept = valid_part(_given_fields(turn), properties(ANIMAL))
     if turn.former is not None:
         turn.animals.update(turn.former["id"], kept)
     elif turn.operation.does.adds and LABEL in kept:
@@ -139,9 +138,7 @@ def keep_refused(turn: Turn) -> None:
 
 def _given_fields(turn: Turn) -> Pet:
     """Return the fields that a request gives an animal, in its body or by a parameter."""
-    values = values_of(turn)
-    given = {one.sets: values[one.name] for one in turn.operation.setting if one.name in values}
-    return {**given, **turn.fields}
+    return turn.operation.fields_in(turn.fields, values_of(turn))
 
 
 def of_left_out(name: str, *, is_kept: bool) -> Change:

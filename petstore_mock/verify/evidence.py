@@ -23,8 +23,8 @@ from petstore_mock.interface.gaps import GAPS, NULLS
 from petstore_mock.interface.kinds import kind_of, wrong_text
 from petstore_mock.interface.schemas import allows, members_of, parameters, properties, required_names
 from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
-from petstore_mock.verify.probes import OPEN, Phase, Probe, enums_of, request, sends
-from petstore_mock.verify.row import CREATES, CREATES_WITH_BODY, EVERY, LISTS
+from petstore_mock.verify.probes import OPEN, Phase, Probe, odd, request, sends
+from petstore_mock.verify.row import CHANGES, CREATES, CREATES_WITH_BODY, EVERY, LISTS
 from petstore_mock.verify.seen import NO_JSON
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _of_limit(limits: Members, seen: Seen, history: History) -> Choice:
 def _of_values(gap: Gap) -> Evidence:
     """Return the row of a gap about the values of a field that a service accepts."""
     needs = f"needs {counted(len(gap.texts), 'create')} with an unusual {gap.field} (--allow-create)"
-    return _of_request(gap.name, _by_keywords, *_odd_creates(gap.field, gap.texts), needs=needs)
+    return _of_request(gap.name, _by_keywords, *_odd_bodies(gap.field, gap.texts), needs=needs)
 
 
 def _by_keywords(gap: Gap, _seen: Seen, history: History) -> Choice:
@@ -271,17 +271,15 @@ def _of_null(gap: Gap) -> Evidence:
     probes: list[Probe] = []
     for field, decides in NULLS.items():
         if decides is gap:
-            probes += _odd_creates(field, gap.texts)
+            probes += _odd_bodies(field, gap.texts)
     return _of_request(gap.name, _by_refusal, *probes, needs=_CREATED)
 
 
-def _odd_creates(field: str, texts: Iterable[str]) -> Probes:
-    """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
-    for operation in CREATES:
+def _odd_bodies(field: str, texts: Iterable[str]) -> Probes:
+    """Yield requests with odd values of a field."""
+    for operation in (*CREATES, *CHANGES):
         if field in members_of(operation):
-            for text in texts:
-                body = {**enums_of(operation), field: text}
-                yield sends(operation, body, phase=Phase.ODD_CREATES, expected=OPEN)
+            yield from odd(operation, field, texts)
             # One operation is enough.
             return
 
@@ -509,7 +507,7 @@ def _with_fraction() -> Probes:
     """Yield creates with an integer such as 1.0."""
     for field, rules in properties(ANIMAL).items():
         if kind_of(rules).type == "integer" and not FIELDS[field].is_assigned:
-            yield from _odd_creates(field, [f"{plain_text(field)}.0"])
+            yield from _odd_bodies(field, [f"{plain_text(field)}.0"])
 
 
 _OF_FIELDS_AND_PARAMETERS: Final = {

@@ -13,10 +13,10 @@ from urllib.parse import quote
 from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import items_of
 from petstore_mock.common.real import time
-from petstore_mock.common.values import is_integer
-from petstore_mock.interface.table import FIELDS, MEMBERS, OPERATIONS
+from petstore_mock.common.values import by_name, is_integer
+from petstore_mock.interface.table import FIELDS, MEMBERS, OPERATIONS, known_part
 from petstore_mock.verify.probes import LONG_TEXT, Probe, text_of
-from petstore_mock.verify.seen import Wanted, is_pet, known_part, length
+from petstore_mock.verify.seen import Wanted, is_pet, length
 
 if TYPE_CHECKING:
     from petstore_mock.common.values import Json
@@ -170,7 +170,7 @@ class Filling:
 
     def _later(self, operation: str, name: str) -> str:
         """Return the text of a filter that selects listed animals, but not the first one."""
-        parameter = OPERATIONS[operation].parameter(name)
+        parameter = by_name(OPERATIONS[operation].parameters)[name]
         field = parameter.filters_by
         others = [{field: value} for value in self._values[field]]
         for item in chain.from_iterable(map(items_of, self._values[field])):
@@ -180,12 +180,7 @@ class Filling:
                 return text_of(item)
         return self._of_field(field)
 
-    def _references(self, name: str) -> list[object]:
+    def _references(self, name: str) -> list[Json]:
         """Return at most two ids of records that exist: those that listed animals refer to."""
-        known = [*filter(_may_refer, self._values[name])]
+        known = [value for value in self._values[name] if not is_integer(value) or value > 0]
         return known[:2] or [1]
-
-
-def _may_refer(value: object) -> bool:
-    """Whether a value may identify a record."""
-    return not is_integer(value) or value > 0

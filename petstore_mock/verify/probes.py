@@ -33,7 +33,7 @@ from petstore_mock.interface.schemas import members_of, parameters, required_nam
 from petstore_mock.interface.table import ANIMAL, FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from petstore_mock.common.values import Json
     from petstore_mock.interface.table import Operation, Parameter
@@ -235,6 +235,12 @@ def sends(operation: Operation, texts: Mapping[str, str], **attributes: Any) -> 
     return request(operation, "{made}", body=body, **attributes)
 
 
-def enums_of(operation: Operation) -> dict[str, str]:
-    """Return a value of each enum in a body, as JSON texts. So no service can fill it in, or refuse its absence."""
-    return {name: json.dumps(rules["enum"][0]) for name, rules in members_of(operation).items() if "enum" in rules}
+def odd(operation: Operation, name: str, texts: Iterable[str]) -> Iterator[Probe]:
+    """Yield requests with odd values of a member, as JSON texts, which a service may refuse.
+
+    They have a value of each enum, so that no service can fill it in, or refuse its absence.
+    """
+    enums = {name: json.dumps(rules["enum"][0]) for name, rules in members_of(operation).items() if "enum" in rules}
+    phase = Phase.ODD_CREATES if operation.does.adds else Phase.ODD_CHANGES
+    for text in texts:
+        yield sends(operation, {**enums, name: text}, phase=phase, expected=OPEN)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object, items_of
 from petstore_mock.common.masking import cut
-from petstore_mock.common.values import is_integer
+from petstore_mock.common.values import is_integer, without_none
 from petstore_mock.interface.kinds import kind_of, parts
 from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
-from petstore_mock.interface.table import ANIMAL, LABEL
+from petstore_mock.interface.table import ANIMAL, LABEL, known_part
 from petstore_mock.verify.probes import REQUIRED, limits_of
 
 if TYPE_CHECKING:
@@ -161,11 +161,6 @@ def matches(pet: Members, filters: Iterable[Wanted]) -> bool:
     return all(one.selects(pet) for one in filters)
 
 
-def known_part(pet: Members) -> Pet:
-    """Return the fields of an animal that the interface knows."""
-    return {name: pet[name] for name in properties(ANIMAL) if name in pet}
-
-
 def is_same_value(name: str, value: object, other: object) -> bool:
     """Whether two values of a field mean the same: a moment has many texts."""
     return _is_same(properties(ANIMAL)[name], value, other)
@@ -243,14 +238,16 @@ class Seen:
 
     @cached_property
     def sets(self) -> Pet:
-        """The fields that a success gives the animal: those in the body, and those of parameters, defaults included."""
-        fields = known_part(self.sent)
-        rules = parameters(self.operation)
-        for parameter in self.operation.setting:
-            value = self._values.get(parameter.name, rules[parameter.name].get("default"))
-            if value is not None:
-                fields[parameter.sets] = value
-        return fields
+        """The fields that a success gives the animal. Where null is no value, the interface leaves its effect open."""
+        return without_none(self.named_fields)
+
+    @cached_property
+    def named_fields(self) -> Pet:
+        """The fields in the body, and those of parameters, defaults included."""
+        values = dict(self._values)
+        for name, rules in parameters(self.operation).items():
+            values.setdefault(name, rules.get("default"))
+        return self.operation.fields_in(self.sent, values)
 
     @cached_property
     def pets(self) -> list[Pet]:

@@ -297,6 +297,13 @@ members=(
                 samples=("2026-02-01", "2025-12-24"),
                 sentence=Sentence("4.98", "until: date or null: the last day in the shelter"),
             ),
+            Field(
+                name="saying",
+                sets="motto",
+                samples=("Panta rhei", "Nil desperandum"),
+                null="null_additions",
+                sentence=Sentence("4.98", "saying: string: the animal's new motto"),
+            ),
         )"""
 
 
@@ -456,8 +463,9 @@ def rent_pet(call: Call) -> Response | Refusal:
 
 
 def transfer_pet(call: Call) -> Response | Refusal:
-    """Move the animal to the category in the path."""
-    return changed(call, lambda pet: {**pet, "categoryId": call.route.arguments["categoryId"]})
+    """Move the animal to the category in the path, perhaps with a new motto."""
+    given = call.operation.fields_in(call.body or {}, call.route.arguments)
+    return changed(call, lambda pet: {**pet, **given})
 
 
 def newest_pet(call: Call) -> Response | Refusal:
@@ -508,6 +516,7 @@ ARRIVAL: Final = ("name", "born", "temper")
 TRANSFER: Final[dict[str, dict[str, Any]]] = {
     "cause": {"description": "Why it moves", "type": "string", "minLength": 2, "maxLength": 12},
     "until": {"description": "The last day", "type": ["string", "null"], "format": "date"},
+    "saying": {"description": "Its new motto", "type": "string"},
 }
 OF_ONE_PET: Final = ("retirePet", "rehousePet", "groomPet", "calmPet")
 OF_A_SCALE: Final = ("weighPet",)

@@ -88,7 +88,7 @@ def kind_of_field(name: str) -> Kind:
 
 def has_unusual(name: str, seen: Seen) -> bool:
     """Whether a request sends a value of a field that services often change. It may be invalid."""
-    value = seen.sent.get(name)
+    value = seen.sets.get(name)
     kind = kind_of_field(name)
     if kind.beyond is None or type(value) is not type(kind.plain):
         return False

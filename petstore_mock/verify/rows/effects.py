@@ -11,13 +11,12 @@ from petstore_mock.interface.bodies import short
 from petstore_mock.interface.gaps import OMITTED
 from petstore_mock.interface.schemas import (
     arguments,
+    fields_of,
     members_of,
-    parameters,
-    properties,
     required_arguments,
     required_names,
 )
-from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, MEMBERS
+from petstore_mock.interface.table import ASSIGNED, FIELDS, LABEL, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ABSENT, REQUIRED, SUCCESS, Phase, largest, request, sends
 from petstore_mock.verify.row import (
@@ -37,6 +36,8 @@ from petstore_mock.verify.rows.checks import cache_of
 from petstore_mock.verify.seen import has_sent, is_pet, is_same_value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Expected
     from petstore_mock.verify.row import Clause, Probes, Results, Rows
@@ -204,11 +205,12 @@ def _has_no_refused_field(operation: Operation, what: str, seen: Seen, history: 
     # Another clause is about the form of an animal.
     if not is_pet(former):
         return
-    for name, value in refused[-1].sets.items():
-        was_there = is_same_value(name, former.get(name), value)
-        is_kept = is_same_value(name, pet.get(name), value) and not was_there
-        words = f"{name} not to be {dumps(value)}, that of a refused {what}"
-        yield Result(not is_kept, words, f"{name} differs")
+    for one in refused:
+        for name, value in one.sets.items():
+            was_there = is_same_value(name, former.get(name), value)
+            is_kept = is_same_value(name, pet.get(name), value) and not was_there
+            words = f"{name} not to be {dumps(value)}, that of a refused {what}"
+            yield Result(not is_kept, words, f"{name} differs")
 
 
 def _refused(operation: Operation, seen: Seen, history: History) -> list[Seen]:
@@ -245,27 +247,27 @@ def _of_left_out(operation: Operation) -> Clause:
     """Return the row about fields that a change leaves out, with the changes themselves."""
     replaces = operation.does.replaces
     end, words, mutant, does = _GOES if replaces else _STAYS
-    row = About(operation).means(f"{{section}}-{end}", words, partial(_keeps_left_out, operation))
+    names = _may_be_left_out(operation)
+    row = About(operation).means(f"{{section}}-{end}", words, partial(_keeps_left_out, operation, names))
     row.operations = (operation, *READS, *LISTS)
     row.needs = "a changed animal"
     row.send(*_changes(operation))
-    for name in _may_be_left_out(operation):
-        change = changes.of_left_out(name, is_kept=replaces)
-        row.mistake(f"{short(name)}-{mutant}", f"{does} {name}, which was left out", change)
+    for name in names:
+        # Without a required field, an animal is invalid.
+        if name not in REQUIRED:
+            change = changes.of_left_out(name, is_kept=replaces)
+            row.mistake(f"{short(name)}-{mutant}", f"{does} {name}, which was left out", change)
     return row
 
 
 def _may_be_left_out(operation: Operation) -> list[str]:
+    """Return the fields that a change may leave out, if the interface says what follows from that."""
     required = required_arguments(operation)
-    given = {*REQUIRED, *required}
-    for parameter in operation.setting:
-        has_default = "default" in parameters(operation)[parameter.name]
-        if has_default or parameter.name in required:
-            given.add(parameter.sets)
-    names = properties(ANIMAL).keys() - given
+    given = {name: rules for name, rules in arguments(operation).items() if name in required or "default" in rules}
+    names = FIELDS.keys() - ASSIGNED - operation.fields_in(given, given).keys()
     if operation.does.replaces:
-        names &= members_of(operation).keys() - OMITTED.keys()
-    return [name for name in properties(ANIMAL) if name in names]
+        names &= fields_of(operation).keys() - OMITTED.keys()
+    return sorted(names)
 
 
 def _changes(operation: Operation) -> Probes:
@@ -277,15 +279,17 @@ def _changes(operation: Operation) -> Probes:
         # An optional member gets its last sample, which differs from that of a created animal.
         if name not in required_names(operation.body):
             texts[name] = dumps(MEMBERS[name].samples[-1])
-    some: list[dict[str, str]] = [{name: texts[name]} for name in [*texts][:2]]
+    send = partial(sends, operation, phase=Phase.CHANGES)
+    yield send(texts)
     # With its only optional member, a request leaves nothing out.
     if operation.does.replaces or len(texts) < 2:
-        some = [{}]
-    for sent in (texts, *some):
-        yield sends(operation, sent, phase=Phase.CHANGES)
+        yield send({})
+        return
+    for name in [*texts][:2]:
+        yield send({name: texts[name]})
 
 
-def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Results:
+def _keeps_left_out(operation: Operation, names: Sequence[str], seen: Seen, history: History) -> Results:
     change = _change_of(seen, history)
     if change is None or change.operation is not operation:
         return
@@ -296,10 +300,9 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
     # A response without the sent fields is older than the change.
     if not has_sent(pet, change):
         return
-    left_out = former.keys() & properties(ANIMAL).keys() - change.sets.keys()
-    for name in sorted(left_out):
-        if not FIELDS[name].is_assigned:
-            yield from _of_one_left_out(operation, name, pet, former)
+    for name in names:
+        if name in former and name not in change.named_fields:
+            yield _of_one_left_out(operation, name, pet, former)
 
 
 def _change_of(seen: Seen, history: History) -> Seen | None:
@@ -311,12 +314,11 @@ def _change_of(seen: Seen, history: History) -> Seen | None:
     return None
 
 
-def _of_one_left_out(operation: Operation, name: str, pet: Pet, former: Pet) -> Results:
-    if not operation.does.replaces:
-        is_same = is_same_value(name, pet.get(name), former[name])
-        yield Result(is_same, f"{name} of the animal {pet['id']} to stay {dumps(former[name])}", f"{name} differs")
-    elif name in members_of(operation) and name not in OMITTED:
-        yield Result(name not in pet, f"no {name} of the animal {pet['id']}, because the request left it out")
+def _of_one_left_out(operation: Operation, name: str, pet: Pet, former: Pet) -> Result:
+    if operation.does.replaces:
+        return Result(name not in pet, f"no {name} of the animal {pet['id']}, because the request left it out")
+    is_same = is_same_value(name, pet.get(name), former[name])
+    return Result(is_same, f"{name} of the animal {pet['id']} to stay {dumps(former[name])}", f"{name} differs")
 
 
 # Removes

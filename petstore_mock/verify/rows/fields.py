@@ -11,11 +11,11 @@ from urllib.parse import unquote_plus
 from petstore_mock.interface.bodies import odd_texts, short
 from petstore_mock.interface.gaps import RULES
 from petstore_mock.interface.kinds import phrase, wrong_parameters
-from petstore_mock.interface.schemas import members_of, parameters, properties, required_arguments
-from petstore_mock.interface.table import ANIMAL, FIELDS
+from petstore_mock.interface.schemas import fields_of, members_of, parameters, properties, required_arguments
+from petstore_mock.interface.table import ANIMAL, FIELDS, known_part
 from petstore_mock.interface.violations import describe
 from petstore_mock.verify import changes
-from petstore_mock.verify.probes import OPEN, REFUSED, REQUIRED, Phase, enums_of, request, sends
+from petstore_mock.verify.probes import OPEN, REFUSED, REQUIRED, Phase, odd, request, sends
 from petstore_mock.verify.row import (
     CHANGES,
     CREATES,
@@ -40,7 +40,7 @@ from petstore_mock.verify.rows.checks import (
     unusual_clause,
 )
 from petstore_mock.verify.rows.messages import field_words, of_member, other_type
-from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, known_part
+from petstore_mock.verify.seen import has_sent, is_pet, is_same_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ def _may_show(operation: Operation, name: str) -> bool:
     """Whether the response of an operation can have a field. A new animal has no optional field that was not sent."""
     if not operation.does.adds or operation.body is None:
         return True
-    return name in {*REQUIRED, *members_of(operation)}
+    return name in {*REQUIRED, *fields_of(operation)}
 
 
 # Identifiers
@@ -140,7 +140,7 @@ def _has_new_id(seen: Seen, history: History) -> Results:
 
 def _echoing(name: str) -> list[Operation]:
     """Return the operations that keep a sent field, and whose response shows it."""
-    return [operation for operation in SHOWS_ONE if operation.does.keeps and name in members_of(operation)]
+    return [operation for operation in SHOWS_ONE if operation.does.keeps and name in fields_of(operation)]
 
 
 def _of_echo(name: str) -> Rows:
@@ -176,10 +176,9 @@ def _add_slips(row: Clause, name: str, *, is_beyond: bool) -> None:
 def _odd_creates(name: str) -> Probes:
     """Yield creates with values that a service may refuse, but must not change."""
     for operation in _echoing(name):
-        rules = members_of(operation)[name]
-        phase = Phase.ODD_CREATES if operation.does.adds else Phase.ODD_CHANGES
-        for text in odd_texts(rules):
-            yield sends(operation, {**enums_of(operation), name: text}, phase=phase, expected=OPEN)
+        for member, rules in members_of(operation).items():
+            if name in operation.fields_in({member: rules}, {}):
+                yield from odd(operation, member, odd_texts(rules))
 
 
 def _has_sent(name: str, seen: Seen, history: History, *, is_beyond: bool) -> Results:
@@ -285,15 +284,12 @@ def _of_delicate(name: str, delicate: Delicate) -> Clause:
     return row
 
 
-def _fails_for_plain(operation: Operation, history: History) -> bool:
-    """Whether an operation fails for requests that have nothing unusual. It may fail for wrong ones as well."""
-    return any(one.has_failed for one in filter(has_to_succeed, history.of(operation)))
-
-
 def _keeps_exactly(name: str, seen: Seen, history: History) -> Results:
     value = seen.sent.get(name)
     if seen.has_failed:
-        if not _fails_for_plain(seen.operation, history):
+        plain = filter(has_to_succeed, history.of(seen.operation))
+        # Another clause says that the operation fails for requests that have nothing unusual.
+        if not any(one.has_failed for one in plain):
             yield breach(f"400, or {name} to be {describe(value)}")
     elif seen.status == 400:
         yield HELD

@@ -22,7 +22,8 @@ STATUSES = ("available", "pending", "sold", None)
 
 def of(status: str | None) -> Filter:
     """Return the filter of a list by status."""
-    return Filter(OPERATIONS["listPets"].parameter("status"), status)
+    (parameter,) = OPERATIONS["listPets"].filters
+    return Filter(parameter, status)
 
 
 def pet(pet_id: int, status: str | None = None) -> dict[str, Any]:

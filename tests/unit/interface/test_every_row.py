@@ -83,14 +83,10 @@ def body_of(operation: Operation, *, only_required: bool = False) -> dict[str, A
     return {name: member(operation.body, name) for name in names}
 
 
-def set_fields(operation: Operation) -> dict[str, Any]:
-    """Return another value for each field that a parameter sets."""
-    return {parameter.sets: other(parameter.sets) for parameter in operation.setting}
-
-
 def wanted_fields(operation: Operation, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the animal that a request with ``body`` gives it."""
-    return {**{name: value for name, value in body.items() if name in FIELDS}, **set_fields(operation)}
+    values = {parameter.name: other(parameter.sets) for parameter in operation.setting}
+    return operation.fields_in(body, values)
 
 
 def in_path(operation: Operation) -> dict[str, Any]:
@@ -162,6 +158,7 @@ def test_row_of_an_operation_agrees_with_its_schemas(operation: Operation) -> No
     others = properties(operation.body).keys() - FIELDS.keys() if operation.body else set()
     assert others == {member.name for member in operation.members}
     assert all(MEMBERS[member.name] == member for member in operation.members), "two rows for one member"
+    assert {member.sets for member in operation.members} <= {"", *FIELDS}
 
 
 @each
@@ -237,8 +234,13 @@ def test_success_has_the_effect_of_the_row_on_the_right_animal(client: Client, o
         assert [by_id[1], by_id[3]] == [pets[0], pets[2]]
         assert (2 not in by_id) is operation.does.ends
         if operation.body is not None or operation.setting:
-            assert by_id[2].items() >= wanted_fields(operation, body_of(operation) or {}).items()
+            body = body_of(operation) or {}
+            wanted = wanted_fields(operation, body)
+            assert by_id[2].items() >= wanted.items()
             assert by_id[2] != pets[1]
+            for name in by_id[2].keys() - wanted.keys():
+                setting = [one.name for one in operation.members if body.get(one.name) == by_id[2][name]]
+                assert by_id[2][name] == pets[1].get(name) or not setting, f"{setting} needs sets={name!r}"
 
 
 @each

@@ -69,7 +69,6 @@ def test_rows_match_the_properties_of_the_schemas() -> None:
 
 
 def test_refusal_of_an_unknown_operation_suggests_the_nearest_name() -> None:
-    assert require_operation("getPet").removal.startswith("getPet was removed on 5 December 2030: use GET /pets")
     with pytest.raises(PetStoreMockError, match=r"expected an operation, one of .*\(did you mean 'getPet'\?\)"):
         require_operation("get_pet")
 
