@@ -310,7 +310,7 @@ SLOTS = {
 def test_calls_of_an_asynchronous_client_are_cancelled(check: Check, tmp_path: Path, rule: str) -> None:
     take, release = SLOTS[rule]
     (tmp_path / "shop.py").write_text(ASYNCHRONOUS.replace("TAKE", take).replace("RETURN", release), encoding="utf-8")
-    exit_code, out, error = check(in_python(tmp_path), *QUICKLY, "--first", "--patience", "1")
+    exit_code, out, error = check(in_python(tmp_path), *QUICKLY, "--first", "--patience", "2")
     assert (exit_code, error) == (1 if rule else 0, ""), out
     assert not rule or f"(rule {rule!r})" in out
     assert not rule or "listPets {} again and again, cancelled each time\n" in out
