@@ -451,9 +451,8 @@ def calm_pet(call: Call) -> Response | Refusal:
 
 def weigh_pet(call: Call) -> Response | Refusal:
     """Change the chip and the weight of the animal."""
-    weight = call.route.arguments.get("X-Weight")
-    measured = {} if weight is None else {"weight": weight}
-    return changed(call, lambda pet: {**pet, **(call.body or {}), **measured})
+    given = call.operation.fields_in(call.body or {}, call.route.arguments)
+    return changed(call, lambda pet: {**pet, **given})
 
 
 def rent_pet(call: Call) -> Response | Refusal:
