@@ -229,7 +229,7 @@ class Operation:
         """The parameters that set a field of the animal."""
         return tuple(filter(attrgetter("sets"), self.parameters))
 
-    def fields_in(self, body: Mapping[str, Json], values: Mapping[str, Json]) -> JsonObject:
+    def fields_in(self, body: Mapping[str, Json], values: JsonObject) -> JsonObject:
         """Return the fields that a request sets, by members of its body, and by the values of its parameters."""
         others = {member.name: member.sets for member in self.members}
         fields = {others.get(name, name): value for name, value in body.items()}

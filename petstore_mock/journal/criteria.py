@@ -6,7 +6,6 @@ A criterion that no request can meet would make each assertion with ``times=0`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from json import dumps
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -19,7 +18,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.http.request import query_of
 from petstore_mock.interface.conditions import CONDITIONS
-from petstore_mock.interface.kinds import allows_null
+from petstore_mock.interface.kinds import allows_null, type_of
 from petstore_mock.interface.schemas import arguments
 from petstore_mock.interface.strict_json import copy_json, read_integer
 from petstore_mock.interface.table import OPERATIONS, require_operation
@@ -47,13 +46,13 @@ _SHOWN: Final = 120  # characters of a value in a message
 _MASKS: Final[Mapping[str, Callable[[str, str], str]]] = {"headers": mask_field, "query": mask_parameter}
 _NO_JSON: Final = ": for a body that is not JSON, use the criterion body"
 # The types of Python by the ``type`` of a schema. True is an integer to Python, but not here.
-_PYTHON: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
+_PYTHON: Final[Mapping[object, Any]] = {
+    "string": str,
+    "integer": int,
     "number": (int, float),
-    "boolean": (bool,),
+    "boolean": bool,
     "array": (list, tuple),
-    "object": (Mapping,),
+    "object": Mapping,
 }
 
 
@@ -250,17 +249,10 @@ def _may_equal(value: object, rules: Schema, place: str) -> bool:
             return True
     if "enum" in rules:
         return value in rules["enum"]
-    kinds = rules.get("type")
-    if kinds is None:
-        return True
-    names = [kinds] if isinstance(kinds, str) else kinds
-    return any(map(partial(_is_of, value), names))
-
-
-def _is_of(value: object, kind: str) -> bool:
+    kind = type_of(rules)
     if isinstance(value, bool):
         return kind == "boolean"
-    return isinstance(value, _PYTHON.get(kind, (object,)))
+    return isinstance(value, _PYTHON[kind])
 
 
 def _argument(exchange: Exchange, name: str, wanted: object) -> object:
@@ -276,15 +268,11 @@ def _argument(exchange: Exchange, name: str, wanted: object) -> object:
     if is_matcher(wanted):
         # A function gets the text of an integer as an integer.
         reads_number = is_predicate(wanted) and arguments(operation)[name].get("type") == "integer"
-        return _as_number(text) if reads_number else text
+        if reads_number and isinstance(text, str):
+            return read_integer(text)
+        return text
     wanted_text = wanted if isinstance(wanted, str) else dumps(wanted, default=str)
     return wanted if text == wanted_text else text
-
-
-def _as_number(text: object) -> object:
-    if isinstance(text, str):
-        return read_integer(text)
-    return text
 
 
 def _member(body: object, name: str) -> object:

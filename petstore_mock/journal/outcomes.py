@@ -6,8 +6,8 @@ from json import loads
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import items_of
-from petstore_mock.interface.schemas import properties, schema
-from petstore_mock.interface.table import OPERATIONS, Operation
+from petstore_mock.interface.schemas import properties, required_names
+from petstore_mock.interface.table import ANIMAL, OPERATIONS, Operation
 from petstore_mock.journal.exchange import faults_met, row_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 
-_OPTIONAL: Final = [name for name in properties("Pet") if name not in schema("Pet")["required"]]
+_OPTIONAL: Final = [name for name in properties(ANIMAL) if name not in required_names(ANIMAL)]
 
 
 def _documented(operation: Operation) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from petstore_mock.interface.kinds import kind_of, wrong_text
 from petstore_mock.interface.schemas import allows, members_of, parameters, properties, required_names
 from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
 from petstore_mock.verify.probes import OPEN, Phase, Probe, odd, request, sends
-from petstore_mock.verify.row import CHANGES, CREATES, CREATES_WITH_BODY, EVERY, LISTS
+from petstore_mock.verify.row import CREATES_WITH_BODY, EVERY, LISTS, WITH_BODY
 from petstore_mock.verify.seen import NO_JSON
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def _of_null(gap: Gap) -> Evidence:
 
 def _odd_bodies(field: str, texts: Iterable[str]) -> Probes:
     """Yield requests with odd values of a field."""
-    for operation in (*CREATES, *CHANGES):
+    for operation in WITH_BODY:
         if field in members_of(operation):
             yield from odd(operation, field, texts)
             # One operation is enough.
