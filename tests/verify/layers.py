@@ -10,7 +10,7 @@ from typing import Any
 
 from petstore_mock import PetStoreMock
 from tests.verify.frameworks import Reported, fields_of, header, hide_sold, is_create, raw_body, sends_fields
-from tests.verify.servers import Handles, Response, Server, call, read_body, read_head
+from tests.verify.servers import Handles, Response, Server, call, read_body, read_head, send
 from tests.verify.services import Change, Refuses, Turn, in_pets, nothing, on
 from tests.verify.stacks import unknown_category
 
@@ -213,12 +213,36 @@ def _send_chunks(connection: socket.socket, response: Response, fields: tuple[st
 
 CHUNKED = "Transfer-Encoding: chunked"
 
+
+def by_case(name: str) -> Handles:
+    """Return a server that finds a header field only by its name in this case."""
+
+    def handle(petstore: PetStoreMock, connection: socket.socket) -> None:
+        behind = b""
+        while True:
+            behind += connection.recv(65536)
+            has_field = f"\r\n{name}: ".encode() in behind
+            request = read_head(connection, behind)
+            body, behind = read_body(connection, request)
+            if not has_field:
+                request.fields.pop(name.lower(), None)
+            send(connection, call(petstore, request, body))
+
+    return handle
+
+
 SERVERS: dict[str, Server] = {
     "a long list has no last chunk": Server(
         "4.1-list",
         "https://github.com/aspnet/KestrelHttpServer/issues/1858",
         chunked(CHUNKED, is_whole=lambda body: not body.startswith(b"[") or len(body) < 1_000),
         "expected a whole response",
+    ),
+    "the name of the field with the key has its case": Server(
+        "5-key",
+        "https://github.com/svdgraaf/serverless-basic-authentication/issues/8",
+        by_case("Authorization"),
+        "(names of header fields in lower case: RFC 9110 §5.1)",
     ),
     "bodies are called chunked twice": Server(
         "1-http", "https://github.com/kubernetes/ingress-nginx/issues/11162", chunked(CHUNKED, CHUNKED)
