@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from itertools import chain, filterfalse, pairwise
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 from petstore_mock.checks.check import Mistake, Source, check
 from petstore_mock.checks.reading import SUCCESSES, shortened
@@ -245,11 +245,11 @@ def requests_are_asked_for(seen: Observation) -> Mistake | None:
             continue
         mistake = _difference(seen.call, exchange)
         # The response before named the address, as a redirection does (RFC 9110 §10.2.2).
-        is_named = are_excused or exchange.url == location
-        is_excused = is_named and exchange.method == "GET"
+        is_excused = exchange.method == "GET" and (are_excused or exchange.url == location)
         if mistake is not None and not is_excused:
             return mistake
-        location = urljoin(exchange.url, exchange.response_headers.get("Location", ""))
+        # A request has no fragment.
+        location = urldefrag(urljoin(exchange.url, exchange.response_headers.get("Location", ""))).url
     return None
 
 

@@ -36,8 +36,6 @@ from petstore_mock.verify.rows.checks import cache_of
 from petstore_mock.verify.seen import has_sent, is_pet, is_same_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Expected
     from petstore_mock.verify.row import Clause, Probes, Results, Rows
@@ -289,7 +287,7 @@ def _changes(operation: Operation) -> Probes:
         yield send({name: texts[name]})
 
 
-def _keeps_left_out(operation: Operation, names: Sequence[str], seen: Seen, history: History) -> Results:
+def _keeps_left_out(operation: Operation, names: list[str], seen: Seen, history: History) -> Results:
     change = _change_of(seen, history)
     if change is None or change.operation is not operation:
         return
