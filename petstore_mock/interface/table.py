@@ -124,7 +124,7 @@ class Parameter:
         return f"{self.where}.{self.name}"
 
 
-# Rows are compared by identity, because ``verify`` compares them thousands of times.
+# Operations are compared by identity, because ``verify`` compares them thousands of times.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
     """An operation of the interface (§4).

@@ -244,10 +244,9 @@ class Seen:
     @cached_property
     def named_fields(self) -> Pet:
         """The fields in the body, and those of parameters, defaults included."""
-        values = dict(self._values)
-        for name, rules in parameters(self.operation).items():
-            values.setdefault(name, rules.get("default"))
-        return self.operation.fields_in(self.sent, values)
+        rules = parameters(self.operation)
+        defaults = {name: rules[name]["default"] for name in rules if "default" in rules[name]}
+        return self.operation.fields_in(self.sent, defaults | self._values)
 
     @cached_property
     def pets(self) -> list[Pet]:
