@@ -85,8 +85,11 @@ class Pulse:
         loop.call_later(_BEAT, self.beat, loop)
 
     def is_beating(self) -> bool:
-        """Whether the loop has beaten a moment ago."""
-        return bool(monotonic() - self._beaten < _STILL)
+        """Whether the loop beats. If it has beaten a moment ago, wait for its next beat."""
+        beats = self._beats
+        while self._beats == beats and monotonic() - self._beaten < _STILL:
+            sleep(_BEAT)
+        return self._beats > beats
 
     def look(self) -> None:
         """Count a look of the thread that waits for a call."""
