@@ -86,7 +86,7 @@ peers: $(PEERS)  ## run the tests with third-party software, which it installs i
 pictures: $(PEERS)  ## take the pictures of the console for the documents again, in Chromium
 	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console_pictures.py
 
-soak: $(TEST)  ## run minutes of load, which leaves memory, threads and descriptors flat, and check most twins
+soak: $(TEST)  ## run minutes of load: memory, threads and descriptors stay flat; then check most twins of reported bugs
 	$(PYTEST) -m soak -o faulthandler_timeout=3600
 
 fuzz: $(TEST)  ## send random bytes and bodies for minutes (make fuzz FUZZ_EXAMPLES=20000)

@@ -248,7 +248,7 @@ def requests_are_asked_for(seen: Observation) -> Mistake | None:
         is_excused = exchange.method == "GET" and (are_excused or exchange.url == location)
         if mistake is not None and not is_excused:
             return mistake
-        # A request has no fragment.
+        # A request has no fragment, so its address has none either.
         location = urldefrag(urljoin(exchange.url, exchange.response_headers.get("Location", ""))).url
     return None
 

@@ -229,7 +229,7 @@ def _require_argument(operation: str | None, name: str, value: object) -> None:
         if _may_equal(value, rules, place):
             return
     rules, place = forms[0]
-    words = f"a value of type {rules.get('type')}"
+    words = f"a value of type {type_of(rules)}"
     hint = ""
     if "enum" in rules and isinstance(value, str):
         names = [*map(str, rules["enum"])]

@@ -24,7 +24,7 @@ from petstore_mock.interface.kinds import kind_of, wrong_text
 from petstore_mock.interface.schemas import allows, members_of, parameters, properties, required_names
 from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
 from petstore_mock.verify.probes import OPEN, Phase, Probe, odd, request, sends
-from petstore_mock.verify.row import CREATES_WITH_BODY, EVERY, LISTS, WITH_BODY
+from petstore_mock.verify.row import CHANGES, CREATES, CREATES_WITH_BODY, EVERY, LISTS
 from petstore_mock.verify.seen import NO_JSON
 
 if TYPE_CHECKING:
@@ -122,8 +122,10 @@ def _is_judged(seen: Seen, gap: str, history: History) -> bool:
     """Whether a response to a probe of a gap shows its choice."""
     if seen.probe.gap != gap or seen.status in _NOT_JUDGED:
         return False
-    # A service that refuses every plain animal shows nothing about odd ones.
-    return history.accepts_plain or not seen.operation.does.adds
+    # A service that refuses every plain animal, or every plain change, shows nothing about odd ones.
+    if seen.operation.does.adds:
+        return history.accepts_plain
+    return not seen.operation.commits or history.last(seen.operation, seen.number) is not None
 
 
 def _line(row: Evidence, choice: str, shown_by: list[Seen]) -> str:
@@ -276,8 +278,8 @@ def _of_null(gap: Gap) -> Evidence:
 
 
 def _odd_bodies(field: str, texts: Iterable[str]) -> Probes:
-    """Yield requests with odd values of a field."""
-    for operation in WITH_BODY:
+    """Yield creates or changes with odd values of a member."""
+    for operation in (*CREATES, *CHANGES):
         if field in members_of(operation):
             yield from odd(operation, field, texts)
             # One operation is enough.

@@ -44,8 +44,6 @@ UNKNOWN_KEY: Final = "no-such-key"
 USED_LABEL: Final = "{used label}"
 # A charset has no effect on who reads JSON (RFC 8259 §11).
 WITH_CHARSET: Final = "application/json; charset=utf-8"
-# Another form of a request in HTTP, as the line of the request shows it.
-LOWER: Final = "(names of header fields in lower case: RFC 9110 §5.1)"
 # The fields that each animal has.
 REQUIRED: Final = frozenset(required_names(ANIMAL))
 
@@ -116,14 +114,16 @@ class Probe:
     fields: tuple[tuple[str, str], ...] = ()  # parameters in the header, or another Accept
     body: str = ""
     media_type: str = "application/json"
-    form: str = ""  # ``LOWER``, or empty for the usual form
+    has_lower_names: bool = False  # whether the names of its header fields are in lower case, which has no meaning
     unfilled: Probe | None = None  # the probe with its placeholders, if these are filled
 
     @property
     def line(self) -> str:
         """The request in a line, without its key and its body."""
         fields = [f"{name}: {value}" for name, value in self.fields]
-        return "  ".join(filter(None, [f"{self.operation.method} {self.target}", *fields, self.form]))
+        if self.has_lower_names:
+            fields.append("(names of header fields in lower case: RFC 9110 §5.1)")
+        return "  ".join([f"{self.operation.method} {self.target}", *fields])
 
     @property
     def template(self) -> Probe:

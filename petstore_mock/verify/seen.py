@@ -238,12 +238,12 @@ class Seen:
 
     @cached_property
     def sets(self) -> Pet:
-        """The fields that a success gives the animal. Where null is no value, the interface leaves its effect open."""
+        """The fields that a success gives the animal, without null: the interface leaves its effect open."""
         return without_none(self.named_fields)
 
     @cached_property
     def named_fields(self) -> Pet:
-        """The fields in the body, and those of parameters, defaults included."""
+        """Every field that the request sets, in its body or by a parameter, null and defaults included."""
         rules = parameters(self.operation)
         defaults = {name: rules[name]["default"] for name in rules if "default" in rules[name]}
         return self.operation.fields_in(self.sent, defaults | self._values)

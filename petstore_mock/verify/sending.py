@@ -13,7 +13,6 @@ from petstore_mock.common.values import as_path
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.transport.client import MEBIBYTE, Connection
 from petstore_mock.verify.filling import authorization, nearly_right
-from petstore_mock.verify.probes import LOWER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -96,7 +95,7 @@ class Sender:
             fields.append(("Authorization", authorization(probe.key, key)))
         if probe.operation.body:
             fields += [("Content-Type", probe.media_type), ("Content-Length", str(len(body)))]
-        if probe.form is LOWER:
+        if probe.has_lower_names:
             fields = [(name.lower(), value) for name, value in fields]
         return ApiRequest(probe.operation.method, self._connection.base + probe.target, Fields.of(fields), body)
 

@@ -160,6 +160,7 @@ def test_get_is_served_until_the_last_second_before_its_removal(client: Client) 
     assert client.get(1).status == 200
     client.petstore.clock.advance(seconds=1)
     assert (client.get(1).status, client.get(99).status) == (410, 410)  # gap after_removal
+    assert "getPet was removed on 5 December 2030: use GET /pets" in client.get(1).json()["message"]
     assert client.refusal == "operation_removed"
     assert client.list().status == 200
 

@@ -149,7 +149,8 @@ MISTAKES: Final = [
     ),
     ("table.py", '("2021-06-15", "2019-12-31", "2020-02-29")', '("2021-06-31",)', "test_samples_of_a_member"),
     ("table.py", 'samples=("Too loud"', 'samples=("?"', "test_samples_of_a_member"),
-    ("table.py", 'sets="motto"', 'sets="saying"', "test_row_of_an_operation"),
+    ("table.py", 'sets="motto"', 'sets="saying"', "test_sentence_of_a_member"),
+    ("table.py", '                sets="motto",\n', "", "test_sentence_of_a_member"),
     (
         "core/pipeline.py",
         "given = call.operation.fields_in(",

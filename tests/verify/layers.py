@@ -220,7 +220,8 @@ def by_case(name: str) -> Handles:
     def handle(petstore: PetStoreMock, connection: socket.socket) -> None:
         behind = b""
         while True:
-            behind += connection.recv(65536)
+            while b"\r\n\r\n" not in behind:
+                behind += connection.recv(65536) or b"\r\n\r\n"
             has_field = f"\r\n{name}: ".encode() in behind
             request = read_head(connection, behind)
             body, behind = read_body(connection, request)

@@ -14,7 +14,6 @@ from petstore_mock.verify.probes import (
     ABSENT_OR_THERE,
     ELSEWHERE,
     KEYS_AND_LIMITS,
-    LOWER,
     OPEN,
     SUCCESS,
     USED_LABEL,
@@ -79,7 +78,7 @@ def _plain_requests(operation: Operation) -> Probes:
                 yield request(operation, unusual, phase=Phase.ODD_READS)
             # The first character may be percent-encoded (RFC 3986 §6.2.2.2).
             yield request(operation, "%{hex}{rest}", phase=Phase.LAST_READS)
-            yield request(operation, phase=Phase.LAST_READS, form=LOWER)
+            yield request(operation, phase=Phase.LAST_READS, has_lower_names=True)
     elif operation in CREATES and LABEL in members_of(operation):
         # The interface says of no field but the identifier that it is unique.
         yield sends(operation, {LABEL: f'"{USED_LABEL}"'}, phase=Phase.ODD_CREATES, expected=OPEN)

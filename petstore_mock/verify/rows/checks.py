@@ -87,8 +87,8 @@ def kind_of_field(name: str) -> Kind:
 
 
 def has_unusual(name: str, seen: Seen) -> bool:
-    """Whether a request sends a value of a field that services often change. It may be invalid."""
-    value = seen.sets.get(name)
+    """Whether the body of a request sets a field to a value that services often change. It may be invalid."""
+    value = seen.operation.fields_in(seen.sent, {}).get(name)
     kind = kind_of_field(name)
     if kind.beyond is None or type(value) is not type(kind.plain):
         return False

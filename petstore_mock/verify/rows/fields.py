@@ -159,7 +159,7 @@ def _of_echo(name: str) -> Rows:
         row.needs = f"a created animal with such a {name}"
         _add_slips(row, name, is_beyond=True)
     # If there is a row about unusual values, it has the creates with odd ones.
-    row.send(*_odd_creates(name))
+    row.send(*_odd_bodies(name))
     yield row
     # One field is enough: a service reads and stores all texts alike.
     if FIELDS[name].is_label:
@@ -173,8 +173,8 @@ def _add_slips(row: Clause, name: str, *, is_beyond: bool) -> None:
             row.mistake(f"{{short}}-{slip.responds}", slip.responds_words, changes.set_field(name, slip.change))
 
 
-def _odd_creates(name: str) -> Probes:
-    """Yield creates with values that a service may refuse, but must not change."""
+def _odd_bodies(name: str) -> Probes:
+    """Yield creates and changes with values that a service may refuse, but must not change."""
     for operation in _echoing(name):
         for member, rules in members_of(operation).items():
             if name in operation.fields_in({member: rules}, {}):

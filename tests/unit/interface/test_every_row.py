@@ -85,8 +85,10 @@ def body_of(operation: Operation, *, only_required: bool = False) -> dict[str, A
 
 def wanted_fields(operation: Operation, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the animal that a request with ``body`` gives it."""
-    values = {parameter.name: other(parameter.sets) for parameter in operation.setting}
-    return operation.fields_in(body, values)
+    others = {one.name: one.sets for one in operation.members}
+    in_body = {others.get(name, name): value for name, value in body.items()}
+    by_parameter = {one.sets: other(one.sets) for one in operation.setting}
+    return {name: value for name, value in {**in_body, **by_parameter}.items() if name in FIELDS}
 
 
 def in_path(operation: Operation) -> dict[str, Any]:
@@ -158,7 +160,20 @@ def test_row_of_an_operation_agrees_with_its_schemas(operation: Operation) -> No
     others = properties(operation.body).keys() - FIELDS.keys() if operation.body else set()
     assert others == {member.name for member in operation.members}
     assert all(MEMBERS[member.name] == member for member in operation.members), "two rows for one member"
-    assert {member.sets for member in operation.members} <= {"", *FIELDS}
+    renamed = {one.name: one.sets for one in operation.members}
+    body = properties(operation.body) if operation.body else {}
+    setting = [renamed.get(name, name) for name in body] + [one.sets for one in operation.setting]
+    fields = [name for name in setting if name in FIELDS]
+    assert len(fields) == len({*fields}), "two arguments for one field"
+
+
+@each
+def test_sentence_of_a_member_names_the_field_that_it_sets(operation: Operation) -> None:
+    for member in operation.members:
+        named = FIELDS.keys() & {*re.findall(r"\w+", member.sentence.text)}
+        wanted = {member.sets} - {""}
+        assert named == wanted, f"the sentence of {member.name} and its sets= name different fields"
+        assert not wanted or not FIELDS[member.sets].is_assigned
 
 
 @each
