@@ -565,7 +565,7 @@ class History:
 
     @cached_property
     def ignores_queries(self) -> bool:
-        """Whether the service, or a cache, ignores the query: limits and filters change no list."""
+        """Whether the service, or a cache, ignores the query or a part of it: limits and filters change no list."""
         ignored: set[str] = set()
         lists = [seen for seen in self.lists if seen.probe.is_valid]
         for seen, other in permutations(lists, 2):

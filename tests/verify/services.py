@@ -447,6 +447,12 @@ def short_of_query(turn: Turn, *names: str) -> dict[str, str]:
     return {name: given[name] for name in names if name in given}
 
 
+def status_in(turn: Turn) -> Anything:
+    """Return the status that a list asks for, or that a body has."""
+    given = short_of_query(turn, "status") if turn.name == "list" else turn.sent or {}
+    return given.get("status")
+
+
 def filter_after_limit(turn: Turn) -> None:
     given = short_of_query(turn, "limit", "status")
     if turn.name == "list" and turn.status == 200 and len(given) == 2:

@@ -215,6 +215,10 @@ def filter_in_any_case(turn: Turn) -> None:
         turn.environ["REQUEST_URI"] = f"{path_of(turn)}?{query}".rstrip("?")
 
 
+def read_first_parameter(turn: Turn) -> None:
+    turn.environ["REQUEST_URI"] = f"{path_of(turn)}?{turn.query.partition('&')[0]}".rstrip("?")
+
+
 def empty_name_is_null(turn: Turn) -> None:
     in_pets("name", lambda name: name or None)(turn)
 
@@ -361,6 +365,12 @@ def upserting() -> Reported:
 REPORTED: dict[str, Callable[[], Reported]] = {
     "a filtered list is an object": lambda: Reported(
         "2-pets-array", "https://github.com/laravel/framework/issues/33700", keep_keys_of_rows
+    ),
+    "only the first parameter counts": lambda: Reported(
+        "4.1-limit-counts",
+        "https://github.com/elabftw/elabftw/issues/3513",
+        before=read_first_parameter,
+        words="ignores the query or a part of it",
     ),
     "a comma stands behind the last animal": lambda: Reported(
         "1-json-body",

@@ -98,7 +98,7 @@ def _is_at_most(limit: Parameter, seen: Seen, history: History, *, is_given: boo
     if seen.count >= most or len(history.standing(seen)) > most:
         words = f"a list of at most {most}, not {seen.count}"
         if history.ignores_queries:
-            words += ", because the service, or a cache in front of it, ignores the query"
+            words += ", because the service, or a cache in front of it, ignores the query or a part of it"
         yield Result(seen.count <= most, words, _TOO_LONG)
 
 
@@ -272,7 +272,8 @@ def _probes(operation: Operation, parameter: Parameter) -> Probes:
         if not texts:
             # Among the animals of the service, the first one may be in each list. A created animal has unusual values.
             yield replace(page, phase=Phase.LAST_LISTS).with_parameter(parameter, later)
-        yield request_of.with_parameter(limit, _FEW).with_parameter(parameter, [*texts, later][0])
+        # A service may look for the limit only behind the question mark.
+        yield request_of.with_parameter(parameter, [*texts, later][0]).with_parameter(limit, _FEW)
     for other in _queries_before(operation, parameter):
         with_other = request_of.with_parameter(other, _texts(operation, other)[0])
         yield with_other.with_parameter(parameter, _texts(operation, parameter)[0])
