@@ -34,10 +34,7 @@ class Parser(argparse.ArgumentParser):
 
     def require_known(self, first: str, commands: Iterable[str]) -> None:
         """Refuse a first argument that is neither a command nor an option of this parser."""
-        if not first.startswith("-"):
-            one_of(first, commands, "command")
-        elif first not in self._option_string_actions:
-            self.refuse_unknown([first])
+        one_of(first, [*commands, *self._option_string_actions], "command")
 
     def refuse_unknown(self, unknown: Sequence[str]) -> NoReturn:
         """Refuse arguments that no option takes, with the nearest name of an option."""

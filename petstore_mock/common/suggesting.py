@@ -41,7 +41,7 @@ journal: requests calls history request_history received recorded log interactio
 journal: received_requests serve_events call_list captured exchanges spy requests.html events
 journal: call_count request_count requests_count
 journal.violations: errors failures assert_no_violations
-journal.wait_for: wait wait_for_request wait_until
+journal.wait_for: wait wait_for_request wait_for_requests wait_until wait_for_calls
 clear: reset
 kept: first one get
 to_har: dump print save write
@@ -58,10 +58,10 @@ total: count call_count called_count number
 violations: errors unmatched unmatched_requests problems failures invalid
 kept: calls requests history all entries items list call_args_list
 verify: check assert_all done is_done pending_mocks check_assertions assert_all_called validate
+pets: animals store database db items list_pets all_pets list get_pet find state
 seed: add_pet create_pet add create insert new_pet add_animal create_animal populate data pets initial_data fixtures
 seed: animals database db load store given
 seed_many: add_pets create_pets add_many bulk seed_all insert_many create_batch seed_count
-pets: animals store database db items list_pets all_pets list data get_pet find state
 pets.json: mappings
 update: change update_pet modify patch edit set_pet change_pet put
 remove: delete remove_pet delete_pet drop del_pet
@@ -117,6 +117,7 @@ hang: timeout read_timeout readtimeout connect_timeout connecttimeout timeouterr
 hang: no_response black_hole freeze pooltimeout writetimeout socket_delay wait_forever
 reset: connection_error connectionerror connection_reset connectionreseterror disconnect drop abort network
 reset: connection_reset_by_peer network_error connecterror reply_with_error destroy connection_refused drop_connection
+reset: dns dns_error dns_failure dns_timeout gaierror enotfound unreachable unknown_host name_resolution
 reset: refused exception raise httperror networkerror requesterror ioerror oserror brokenpipeerror readerror
 empty_reply: empty empty_response close close_connection remotedisconnected remoteprotocolerror no_data hangup
 truncate: incomplete partial cut content_length_mismatch short incompleteread chunkedencodingerror content_length
@@ -131,7 +132,7 @@ tls.untrusted_root: self_signed untrusted unknown_ca selfsigned
 tls.wrong_host: wrong_hostname hostname_mismatch
 on: operation op method path route endpoint target url request match operation_id operations for_operation
 times: count n num max_hits repeat repetitions max_times limit calls once max_calls times_called call_count max_count
-times: remaining hits reply_count called
+times: remaining hits reply_count called forever always persist infinite unlimited permanent
 after: skip offset start_after ignore_first delay_calls first
 when: match matcher predicate condition callback if filter matches
 fault: body json text content retry_after
@@ -215,6 +216,7 @@ ready: wait health check ping
 gaps: behaviours options list behaviour presets
 openapi: spec swagger schema export docs
 check: replay fuzz
+output: out out_file outfile file save
 json: junit report output out
 verify: test check validate conformance prove
 learn: record detect infer discover

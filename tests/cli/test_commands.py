@@ -24,7 +24,10 @@ def test_version_is_printed(command: Command) -> None:
 
 WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     ((), "COMMAND"),
-    (("srve",), "expected a command, one of demo, serve, ready, gaps, openapi, check, verify, learn; got 'srve'"),
+    (("srve",), "expected a command, one of demo, serve, ready, gaps, openapi, check, verify, learn, "),
+    (("--port", "80"), "expected a command, one of demo, serve, "),
+    (("help",), "did you mean '--help'?"),
+    (("learn", "http://127.0.0.1:9/v1", "--out", "f"), "did you mean '--output'?"),
     (("srve",), "did you mean 'serve'?"),
     (("--vrsion",), "did you mean '--version'?"),
     (("serve", "--prt", "1"), "unrecognized arguments: --prt 1 (did you mean '--port'?)"),

@@ -51,6 +51,8 @@ def error_of(call: Callable[[], object]) -> str:
         ("dump", "snapshot"),
         ("rotate_token", "issue_key"),
         ("async_client", "url"),
+        ("animals", "pets"),
+        ("wait_for_requests", "journal.wait_for"),
     ],
 )
 def test_attribute_of_the_mock_that_does_not_exist(petstore: PetStoreMock, name: str, meant: str) -> None:
