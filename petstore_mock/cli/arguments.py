@@ -38,8 +38,7 @@ class Parser(argparse.ArgumentParser):
 
     def refuse_unknown(self, unknown: Sequence[str]) -> NoReturn:
         """Refuse arguments that no option takes, with the nearest name of an option."""
-        long_names = [name for name in self._option_string_actions if name.startswith("--")]
-        meant = did_you_mean(unknown[0].partition("=")[0], long_names)
+        meant = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
         self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
 
     # typeshed declares overloads, which differ only in the type of the namespace.

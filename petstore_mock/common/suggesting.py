@@ -28,7 +28,6 @@ _ALIKE: Final = 0.81
 _SIMILAR: Final = 0.7
 # Letters; shorter words say too little.
 _SHORTEST_WORD: Final = 3
-_INNER: Final = re.compile(r"\.")
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 # Our name, then the words of responses, respx, requests-mock, pytest-httpserver, WireMock, msw, nock, moto,
 # unittest.mock and HTTP libraries. If several lines have a word, the first one whose name exists at a place counts.
@@ -154,6 +153,7 @@ fraction: percent part ratio share
 bytes_per_second: rate speed bps bandwidth bytes
 host: base_url url address bind listen interface hostname ip
 port: listen_port http_port p
+html: report html_report
 cors: origins allow_origins allowed_origins cross_origin
 seed: n
 strict: on_unhandled_request assert_all_requests_are_fired
@@ -257,9 +257,7 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
     text = str(name)
     if len(text) > _LONGEST_SLIP:
         return None
-    by_fold: dict[str, str] = {}
-    for other in known:
-        by_fold.setdefault(_fold(other), other)
+    by_fold = {_fold(other): other for other in known}
     for candidate in _candidates(text, by_fold):
         if candidate in by_fold:
             return by_fold[candidate]
@@ -271,7 +269,7 @@ def _candidates(text: str, known: Mapping[str, str]) -> Iterator[str]:
     whole = _fold(text)
     meanings = _meanings()
     yield whole
-    inner = set(filter(_INNER.search, known))
+    inner = {other for other in known if "." in other}
     yield from difflib.get_close_matches(whole, known.keys() - inner, n=1, cutoff=_ALIKE)
     yield from meanings.get(whole, ())
     # ``last`` is part of ``journal.last``.

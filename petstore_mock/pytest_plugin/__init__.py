@@ -99,13 +99,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_load_initial_conftests(args: list[str]) -> None:
     """Refuse an unknown option of this plugin. pytest would refuse it too, but without the nearest name."""
-    known = [f"--petstore-{name}" for name in _COMMAND_LINE]
+    options = {name: f"--petstore-{name}" for name in _COMMAND_LINE}
     for text in args:
         name = text.partition("=")[0]
-        if name.startswith("--petstore") and name not in known:
-            from petstore_mock.common.suggesting import did_you_mean  # most runs have no such option
+        if name.startswith("--petstore") and name not in options.values():
+            from petstore_mock.common.suggesting import nearest  # most runs have no such option
 
-            raise pytest.UsageError(f"unknown option {name}{did_you_mean(name, known)}; see pytest --help")
+            places = {setting: f"-o petstore_{setting}=..." for setting, *_ in SETTINGS} | options
+            meant = nearest(name.removeprefix("--petstore"), places)
+            hint = f" (did you mean {places[meant]!r}?)" if meant else ""
+            raise pytest.UsageError(f"unknown option {name}{hint}; see pytest --help")
 
 
 def _warn_of_misspelt_settings(config: pytest.Config) -> None:

@@ -291,10 +291,18 @@ def test_wrong_options_fail_the_test_with_a_message(inner: Inner, given: object,
     assert words in str(result.stdout)
 
 
-def test_misspelt_option_names_the_nearest_one(inner: Inner) -> None:
-    result = inner("def test_one(petstore): pass", "--petstore-explor", "3")
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("--petstore-explor", "--petstore-explore"),
+        ("--petstore-seed", "-o petstore_seed=..."),
+        ("--petstore-key", "-o petstore_api_key=..."),
+    ],
+)
+def test_misspelt_option_names_the_nearest_one(inner: Inner, name: str, place: str) -> None:
+    result = inner("def test_one(petstore): pass", name, "3")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines("*unknown option --petstore-explor (did you mean '--petstore-explore'?)*")
+    assert f"unknown option {name} (did you mean '{place}'?)" in str(result.stderr)
 
 
 def test_misspelt_setting_and_variable_name_the_nearest_ones(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
