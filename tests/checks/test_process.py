@@ -11,6 +11,7 @@ import logging
 import sys
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -31,6 +32,12 @@ from tests.clients.shapes import AsyncPets, maker_of
 from tests.stateful.corpora import LEAVINGS
 
 pytestmark = [*LEAVINGS]
+
+
+@pytest.fixture(autouse=True)
+def _without_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show no warning about the coroutines that clients forget here. The machine turns it on, whatever the filters."""
+    monkeypatch.setattr(warnings, "showwarning", lambda *_, **__: None)
 
 
 def lives(client: type, *, called_again: bool = False) -> None:
