@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from json import loads
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from petstore_mock.common.values import by_name, without_none
 from petstore_mock.http.mutant import Turn
-from petstore_mock.http.request import Fields
+from petstore_mock.http.request import Fields, changed
 from petstore_mock.http.response import Head
 from petstore_mock.interface.strict_json import encode_json
 
@@ -41,7 +40,7 @@ def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -
         if refused_key or is_same_request:
             return request, refused_key
     exchange.mutant = mutant.name
-    return _with_parameters(replace(request, body=turn.sent), turn, given), turn.refused_key
+    return _with_parameters(changed(request, body=turn.sent), turn, given), turn.refused_key
 
 
 def _with_parameters(request: ApiRequest, turn: Turn, former: Mapping[str, str]) -> ApiRequest:
@@ -53,7 +52,7 @@ def _with_parameters(request: ApiRequest, turn: Turn, former: Mapping[str, str])
     dropped = {name.lower().encode() for name in in_header - turn.given.keys()}
     fields = Fields(field for field in request.fields if field[0].lower() not in dropped)
     target = f"{request.target.partition('?')[0]}?{urlencode(query)}"
-    return replace(request, target=target, fields=fields)
+    return changed(request, target=target, fields=fields)
 
 
 def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) -> None:

@@ -23,7 +23,7 @@ from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, validate_head
 from petstore_mock.core.world import NOBODY, World
 from petstore_mock.http.handler import TlsPlan
-from petstore_mock.http.request import moved
+from petstore_mock.http.request import changed
 from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Worlds:
             return self._at_address(routed), routed
         routed = request
         if root_path != request.root_path:
-            routed = moved(request, root_path, "", request.target)
+            routed = changed(request, root_path=root_path)
         return self._at_root(request), routed
 
     def _at_root(self, request: ApiRequest) -> World | Lost:
@@ -341,7 +341,7 @@ def _below_address(request: ApiRequest, root_path: str) -> ApiRequest:
     path, mark, query = request.target.partition("?")
     _, prefix, segment, *rest = path.split("/", 3)
     target = f"/{''.join(rest)}{mark}{query}"
-    return moved(request, root_path, f"/{prefix}/{segment}", target)
+    return changed(request, root_path=root_path, mount=f"/{prefix}/{segment}", target=target)
 
 
 def whose(owner: str, *, present: bool) -> str:

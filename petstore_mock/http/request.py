@@ -231,8 +231,8 @@ def query_of(target: str) -> dict[str, list[str]]:
     return parse_qs(target.partition("?")[2], keep_blank_values=True)
 
 
-def moved(request: ApiRequest, root_path: str, mount: str, target: str) -> ApiRequest:
-    """Return a request as the world at ``mount`` sees it, in a third of the time of ``replace``."""
+def changed(request: ApiRequest, **fields: object) -> ApiRequest:
+    """Return a request with other values of some fields, in a third of the time of ``replace``."""
     copy = ApiRequest.__new__(ApiRequest)
-    vars(copy).update(vars(request), root_path=root_path, mount=mount, target=target)
+    vars(copy).update(vars(request), **fields)
     return copy

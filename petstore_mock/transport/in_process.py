@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -13,7 +12,7 @@ from petstore_mock.common.real import Event, perf_counter
 from petstore_mock.common.refusing import Stays
 from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.handler import Blocking, Deferred
-from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
+from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields, changed
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, without_fields
 from petstore_mock.interface.conditions import reason_phrase
 from petstore_mock.transport.chunks import RequestError
@@ -48,7 +47,7 @@ def respond(
             # The caller without ``with_body`` passed the whole body, also after a refused head.
             has_refused_head = limit == 0 and with_body is None
             if limit is not None and not has_refused_head:
-                request = replace(request, oversized=len(request.body) > limit)
+                request = changed(request, oversized=len(request.body) > limit)
     except RequestError as error:
         condition, detail = error.args
         return handler.refuse(condition, detail, request)
@@ -162,13 +161,13 @@ def _with_body(environ: WSGIEnvironment, handler: Handler, request: ApiRequest) 
     limit = None if is_short else handler.body_limit(request)
     most = sys.maxsize if limit is None else max(limit, UNASKED_BODY) + 1
     if declared is None:
-        return replace(request, body=_read(environ["wsgi.input"], most))
+        return changed(request, body=_read(environ["wsgi.input"], most))
     if declared >= most:
-        return replace(request, oversized=True)
+        return changed(request, oversized=True)
     body = _read(environ["wsgi.input"], declared)
     if len(body) < declared:
         raise RequestError("malformed_request", f"the body ended after {len(body)} of {declared} bytes")
-    return replace(request, body=body)
+    return changed(request, body=body)
 
 
 def _declared_length(environ: WSGIEnvironment) -> int | None:
