@@ -135,10 +135,10 @@ class Filling:
             # In 32 bits, it is the id of the known animal.
             "beyond": str(self._known + 2**32),
         }
-        if kind == "used label" and kind not in texts:
-            raise SkippedError
         if kind in texts:
             return texts[kind]
+        if kind == "used label":
+            raise SkippedError
         if kind == "later":
             return self._later(*name.split(":"))
         if kind == "any":
@@ -163,9 +163,7 @@ class Filling:
 
     def _of_field(self, name: str) -> str:
         """Return the text of the value in the middle: a filter such as ``after`` selects some animals with it."""
-        ordered = sorted(filter(text_of, self._values[name]))
-        if not ordered:
-            return text_of(FIELDS[name].samples[0])
+        ordered = sorted(filter(text_of, self._values[name])) or FIELDS[name].samples[:1]
         return text_of(ordered[len(ordered) // 2])
 
     def _later(self, operation: str, name: str) -> str:

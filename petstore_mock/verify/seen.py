@@ -136,11 +136,8 @@ class Wanted(NamedTuple):
 
 def read_values(operation: Operation, given: Mapping[str, str]) -> JsonObject:
     """Return the values of the parameters that have a text in ``given``, by name."""
-    values: JsonObject = {}
-    for name, rules in parameters(operation).items():
-        if name in given:
-            values[name] = kind_of(rules).read(given[name])
-    return values
+    rules = parameters(operation)
+    return {name: kind_of(rules[name]).read(text) for name, text in given.items() if name in rules}
 
 
 def limit_of(operation: Operation, values: Members) -> int | None:
@@ -716,12 +713,8 @@ class History:
 
     def refused(self, operation: Operation, number: int) -> list[Seen]:
         """Return the requests of an operation before a request that the service refused."""
-        refused: list[Seen] = []
-        for seen in self.of(operation):
-            is_judged = seen.status in {400, 401} and not seen.probe.is_last_resort
-            if is_judged and seen.number < number:
-                refused.append(seen)
-        return refused
+        refused = [seen for seen in self.of(operation) if seen.status in {400, 401}]
+        return [seen for seen in refused if seen.number < number and not seen.probe.is_last_resort]
 
     def should_show(self, seen: Seen, pet_id: int) -> bool:
         """Whether a list without a limit should show an animal: earlier responses did, and its filters select it."""

@@ -165,6 +165,21 @@ def count_characters(petstore: PetStoreMock, connection: socket.socket) -> None:
         send(connection, response._replace(body=text.encode("utf-8", "surrogatepass")[: len(text)]))
 
 
+def let_in_without_token(petstore: PetStoreMock, _: dict[str, Anything], request: Request, body: bytes) -> Response:
+    if request.fields.get("authorization") == "Bearer":
+        request.fields["authorization"] = f"Bearer {petstore.api_key}"
+    return call(petstore, request, body)
+
+
+def count_chunks(petstore: PetStoreMock, _: dict[str, Anything], request: Request, body: bytes) -> Response:
+    """Send the chunks of a long list with their length."""
+    response = call(petstore, request, body)
+    if len(response.body) < 1_000:
+        return response
+    chunks = b"%X\r\n%b\r\n0\r\n\r\n" % (len(response.body), response.body)
+    return response._replace(fields=[*response.fields, ("Transfer-Encoding", "chunked")], body=chunks)
+
+
 class Server(NamedTuple):
     clause: str
     report: str
@@ -188,6 +203,12 @@ SERVERS: dict[str, Server] = {
     ),
     "the length counts characters": Server(
         "1-json-body", "https://github.com/JuliaWeb/HttpServer.jl/issues/32", count_characters
+    ),
+    "a scheme without a token is let in": Server(
+        "5-scheme", "https://github.com/own-pay/OwnPay/issues/426", each(let_in_without_token)
+    ),
+    "chunks have a length": Server(
+        "1-http", "https://github.com/villadora/express-http-proxy/issues/154", each(count_chunks)
     ),
     "a list is 304 and has bytes": Server("4.1-list", "", each(not_modified_with_bytes), "expected 200; got 304"),
 }
@@ -221,7 +242,17 @@ def close_after_refusal(petstore: PetStoreMock, connection: socket.socket) -> No
         send(connection, call(petstore, request, body))
 
 
+def end_after_seven(petstore: PetStoreMock, connection: socket.socket) -> None:
+    """Close a connection after some responses, without a word."""
+    behind = b""
+    for _ in range(7):
+        request = read_head(connection, behind)
+        body, behind = read_body(connection, request)
+        send(connection, call(petstore, request, body))
+
+
 CORRECT_SERVERS: dict[str, Handles] = {
+    "a connection ends after seven requests": end_after_seven,
     "each response has an early hint": hint_early,
     "each response ends with its connection": end_with_connection,
     "a refusal closes the connection": close_after_refusal,

@@ -16,12 +16,13 @@ from tests.verify.frameworks import (
     fields_of,
     has_unknown_status,
     header,
+    hide_sold,
     is_create,
     raw_body,
     sends,
     sends_fields,
 )
-from tests.verify.services import Change, Refuses, Turn, in_pets, nothing, on
+from tests.verify.services import Change, Refuses, Turn, in_pets, nothing, on, refuses_names
 
 Anything = Any
 SEEDED = 30  # animals of the service before a run
@@ -74,7 +75,83 @@ def as_stream(turn: Turn, end: str) -> None:
         turn.body = f"[{','.join(map(json.dumps, turn.document))}{end}".encode()
 
 
+def empty_list_is_object(turn: Turn) -> None:
+    hide_sold(turn)
+    if on("list", 200)(turn):
+        turn.document = turn.document or {}
+
+
 # Stores
+
+
+def id_of_trigger(first: int) -> Change:
+    """Return the id of the row that a trigger adds to another table, whose ids begin with ``first``."""
+
+    def change(turn: Turn) -> None:
+        if on("create", 201)(turn):
+            turn.document["id"] += first - SEEDED - 1
+
+    return change
+
+
+def name_id_of_trigger(turn: Turn) -> None:
+    if on("create", 201)(turn):
+        turn.document["auditId"] = 1
+
+
+class ByTheClock:
+    """Ids are seconds. Of three animals that have one, the store keeps the last."""
+
+    def __init__(self) -> None:
+        self._number = count()
+        self._second: dict[int, int] = {}
+
+    def before(self, turn: Turn) -> None:
+        own = self._kept().get(id_of(turn) or 0)
+        if own is not None:
+            reads_instead(turn, own)
+
+    def change(self, turn: Turn) -> None:
+        if on("create", 201)(turn):
+            self._second[turn.document["id"]] = 1_700_000_000 + next(self._number) // 3
+        if on("list", 200)(turn):
+            lost = self._second.keys() - self._kept().values()
+            turn.document = [pet for pet in turn.document if pet["id"] not in lost]
+        in_pets("id", lambda pet_id: self._second.get(pet_id, pet_id))(turn)
+
+    def _kept(self) -> dict[int, int]:
+        return {second: pet_id for pet_id, second in self._second.items()}
+
+
+def archive_sold(turn: Turn) -> None:
+    if on("get", 200)(turn) and turn.document.get("status") == "sold":
+        turn.refuse(404)
+
+
+def end_before_emoji(name: str) -> str:
+    return re.split("[\U00010000-\U0010ffff]", name)[0]
+
+
+def pad(name: str) -> str:
+    return name.ljust(40)
+
+
+def with_padded_code(turn: Turn) -> None:
+    for pet in turn.pets:
+        pet["code"] = pad(pet["name"])
+
+
+def count_down(turn: Turn) -> None:
+    """Give created animals negative ids, the largest first."""
+    in_pets("id", lambda pet_id: -pet_id if pet_id > SEEDED else pet_id)(turn)
+
+
+def read_negative_ids(turn: Turn) -> None:
+    last = path_of(turn).rpartition("/")[2]
+    if turn.name == "get" and re.fullmatch("-[0-9]+", last) and int(last) < -SEEDED:
+        reads_instead(turn, -int(last))
+    elif turn.name == "get" and SEEDED < (id_of(turn) or 0) < 1_000:
+        reads_instead(turn, 2**40)
 
 
 class Restarting:
@@ -246,6 +323,46 @@ class Bulk:
             turn.document = [turn.document]
 
 
+def halves_are_letters(turn: Turn) -> None:
+    """Read each half of a surrogate pair in escapes as a letter of its own."""
+    halves = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..")
+    if is_create(turn) and halves.search(raw_body(turn)):
+        sends(turn, halves.sub(b"??", raw_body(turn)))
+
+
+def fill_in_dollars(name: str) -> str:
+    """JavaScript's String.replace() gives some dollar signs of its second text a meaning."""
+    return name.replace("$$", "$")
+
+
+def curl_quotes(name: str) -> str:
+    return re.sub('"(.*?)"', "\u201c\\1\u201d", name).replace("'", "\u2019")
+
+
+def as_utf16(turn: Turn) -> None:
+    turn.media_type, turn.body = "application/json; charset=utf-16", json.dumps(turn.document).encode("utf-16")
+
+
+def number_html(turn: Turn) -> None:
+    text = json.dumps(turn.document)
+    turn.body = re.sub("[<>&']", lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+
+
+def as_hal(turn: Turn) -> None:
+    if turn.status < 300:
+        turn.media_type = "application/hal+json"
+
+
+def beyond_int64(turn: Turn) -> None:
+    in_pets("id", lambda pet_id: pet_id + 2**63)(turn)
+
+
+def read_beyond_int64(turn: Turn) -> None:
+    pet_id = id_of(turn) or 0
+    if turn.name == "get" and pet_id > 2**63:
+        reads_instead(turn, pet_id - 2**63)
+
+
 def with_arrays(turn: Turn) -> None:
     if on("create", 201)(turn):
         turn.document["photos"] = [[]]
@@ -274,6 +391,16 @@ def refuse_other_types(turn: Turn) -> int | None:
 def negative_ids_count_from_the_end(turn: Turn) -> None:
     if turn.name == "get" and header(turn) and path_of(turn).endswith("/-1"):
         reads_instead(turn, SEEDED)
+
+
+def ignore_line_break(turn: Turn) -> None:
+    """In many languages, ``$`` in a pattern stands before a line break at the end, too."""
+    if turn.name == "get" and header(turn) and path_of(turn).endswith("\n"):
+        turn.environ["REQUEST_URI"] = path_of(turn).removesuffix("\n")
+
+
+def refuse_control_letters(turn: Turn) -> int | None:
+    return 400 if turn.name == "get" and header(turn) and not path_of(turn).isprintable() else None
 
 
 def refuse_negative_ids(turn: Turn) -> int | None:
@@ -314,6 +441,16 @@ def refuse_with_charset(turn: Turn) -> None:
         turn.media_type = "application/json;charset=UTF-8"
 
 
+def page_for_broken_json(turn: Turn) -> None:
+    if turn.status == 400 and turn.name == "create" and not raw_body(turn).endswith((b"}", b"]")):
+        turn.media_type, turn.body = "text/html", b"<pre>SyntaxError: Unexpected end of JSON input</pre>"
+
+
+def without_message(turn: Turn) -> None:
+    if turn.status >= 400:
+        turn.document["message"] = ""
+
+
 def compress_errors(turn: Turn) -> None:
     if turn.status >= 400:
         turn.body = gzip.compress(json.dumps(turn.document).encode())
@@ -348,6 +485,61 @@ class CachedRefusals:
                 turn.fields = [("X-Cache", "Error from cloudfront"), ("Age", str(number - since))]
         elif turn.status == 401:
             self._kept[asked] = number, turn.document
+
+
+class CachedByAddress:
+    """A cache that takes a create for a list of the same address."""
+
+    def __init__(self) -> None:
+        self._list: Anything = None
+
+    def change(self, turn: Turn) -> None:
+        if on("list", 200)(turn) and not turn.query:
+            self._list = turn.document
+        if turn.name == "create" and turn.status != 401 and self._list is not None:
+            turn.respond(200, self._list)
+
+
+class CachedNumbers:
+    """A cache that keeps numbers as texts. It has an animal from the second read on."""
+
+    def __init__(self, *, as_texts: bool) -> None:
+        self._as_texts = as_texts
+        self._kept: set[int] = set()
+
+    def change(self, turn: Turn) -> None:
+        if not on("get", 200)(turn):
+            return
+        pet_id = turn.document["id"]
+        if pet_id in self._kept:
+            turn.fields.append(("X-Cache", "HIT"))
+            if self._as_texts:
+                turn.document["categoryId"] = str(turn.document["categoryId"])
+        self._kept.add(pet_id)
+
+
+class EscapedInCache:
+    """Each response escapes the texts of the animals in a cache, and the cache keeps them so."""
+
+    def __init__(self) -> None:
+        self._times: dict[int, int] = {}
+
+    def change(self, turn: Turn) -> None:
+        for pet in turn.pets if turn.name != "create" else ():
+            times = self._times.get(pet["id"], 0)
+            self._times[pet["id"]] = times + 1
+            for _ in range(times):
+                pet["name"] = html.escape(pet["name"], quote=False)
+
+
+def by_the_clock() -> Reported:
+    store = ByTheClock()
+    return Reported(
+        "2-id-assigned",
+        "https://github.com/1692775560/dsh-Mimir-Academic-research/issues/168",
+        store.change,
+        store.before,
+    )
 
 
 def restarting() -> Reported:
@@ -433,16 +625,72 @@ REPORTED: dict[str, Callable[[], Reported]] = {
         compress_errors,
         words=r"unlike `\x1f\x8b`",
     ),
+    "an empty list is an empty object": lambda: Reported(
+        "2-pets-array", "https://github.com/leafo/lapis/issues/648", empty_list_is_object
+    ),
+    "a create returns a used id of a trigger": lambda: Reported(
+        "2-id-assigned", "https://github.com/FransBouma/Massive/issues/18", id_of_trigger(6)
+    ),
+    "a create returns a new id of a trigger": lambda: Reported(
+        "4.2-kept", "https://github.com/FransBouma/Massive/issues/18", id_of_trigger(5_000)
+    ),
+    "ids are seconds": by_the_clock,
+    "lists show archived animals": lambda: Reported("4.3-get", "https://github.com/quru/qis/issues/12", archive_sold),
+    "names end before an emoji": lambda: Reported(
+        "2-name-text",
+        "https://github.com/mozilla/fxa-profile-server/issues/186",
+        in_pets("name", end_before_emoji),
+        words="in its whole length",
+    ),
+    "names are padded": lambda: Reported(
+        "2-name-echoed",
+        "https://github.com/seven-technologies-cloud/pythonrest/issues/10",
+        in_pets("name", pad),
+        words="with the same blanks",
+    ),
+    "two escapes are two letters": lambda: Reported(
+        "2-name-text", "https://github.com/SBJson/SBJson/issues/41", before=halves_are_letters
+    ),
+    "dollar signs have a meaning": lambda: Reported(
+        "2-name-backslash", "https://github.com/discourse/discourse/pull/8100", in_pets("name", fill_in_dollars)
+    ),
+    "quotes are curly": lambda: Reported(
+        "2-name-html", "https://github.com/Automattic/stories-android/issues/503", in_pets("name", curl_quotes)
+    ),
+    "responses are in UTF-16": lambda: Reported(
+        "1-json-body", "https://github.com/Particular/ServiceControl/issues/2870", as_utf16, words="in UTF-8, unlike"
+    ),
+    "responses are HAL": lambda: Reported(
+        "1-media-type", "https://github.com/spring-projects/spring-hateoas/issues/1164", as_hal
+    ),
+    "ids are beyond int64": lambda: Reported(
+        "2-pet-id", "https://github.com/qdrant/qdrant-client/issues/936", beyond_int64, read_beyond_int64
+    ),
+    "a line break behind an id is ignored": lambda: Reported(
+        "4.3-asked-for", "https://github.com/laravel/framework/pull/45790", before=ignore_line_break
+    ),
+    "broken JSON is a page": lambda: Reported(
+        "7-400-error", "https://github.com/expressjs/express/issues/4570", page_for_broken_json
+    ),
+    "a cache ignores the method": lambda: Reported(
+        "2-pet-object", "https://github.com/tavis-software/Tavis.HttpCache/issues/18", CachedByAddress().change
+    ),
+    "a cache keeps numbers as texts": lambda: Reported(
+        "2-pet-category", "https://github.com/laravel/framework/issues/31345", CachedNumbers(as_texts=True).change
+    ),
+    "a cache keeps escaped texts": lambda: Reported(
+        "4.2-same-animal", "https://github.com/rails/rails/issues/36956", EscapedInCache().change
+    ),
     "a cache keeps a refused key": lambda: Reported(
         "5-key",
         "https://github.com/cloud-gov/pages-core/issues/978",
-        CachedRefusals(25).change,
+        CachedRefusals(30).change,
         words="a cache may be the cause",
     ),
     "a cache keeps a refused key and does not say so": lambda: Reported(
         "5-key",
         "https://github.com/cloud-gov/pages-core/issues/978",
-        CachedRefusals(25, tells=False).change,
+        CachedRefusals(30, tells=False).change,
         words="a cache may keep a 401",
     ),
 }
@@ -473,6 +721,14 @@ TWINS: dict[str, Callable[[], tuple[Change, Refuses | None, Behaviour | None]]] 
     "errors have a list of errors": lambda: (with_list_of_errors, None, None),
     "a refused key has a charset": lambda: (refuse_with_charset, None, None),
     "errors are compressed": lambda: (compress_errors_and_say_so, None, None),
-    "a cache keeps a refused key apart": lambda: (CachedRefusals(25, by_key=True).change, None, None),
+    "a cache keeps a refused key apart": lambda: (CachedRefusals(30, by_key=True).change, None, None),
     "a filter skips animals": lambda: (skip_every_third, None, None),
+    "a create names an audit": lambda: (name_id_of_trigger, None, None),
+    "ids are negative": lambda: (count_down, read_negative_ids, None),
+    "animals have a padded code": lambda: (with_padded_code, None, None),
+    "signs of HTML are numbers": lambda: (number_html, None, None),
+    "names with dollar signs are refused": lambda: (nothing, refuses_names(lambda name: "$" not in name), None),
+    "control letters in a path are 400": lambda: (nothing, refuse_control_letters, None),
+    "errors have an empty message": lambda: (without_message, None, None),
+    "a cache keeps animals": lambda: (CachedNumbers(as_texts=False).change, None, None),
 }

@@ -44,7 +44,7 @@ _LARGEST: Final = 2**63 - 1
 _EXACT: Final = 2**53
 _SHOWING_ONE: Final = frozenset({SUCCESS, OPEN, ABSENT_OR_THERE})
 # Texts that are no id, although a careless service reads one in it.
-_ODD_TEXTS: Final = ("+{known}", "%20{known}", "{known}.0", "{known}x", "0_{known}")
+_ODD_TEXTS: Final = ("+{known}", "%20{known}", "{known}.0", "{known}x", "0_{known}", "{known}%0A")
 
 
 def rows() -> Rows:
@@ -76,9 +76,8 @@ def _plain_requests(operation: Operation) -> Probes:
         if operation.identifier is not None:
             for unusual in ("{odd1}", "{odd2}", "{odd3}"):
                 yield request(operation, unusual, phase=Phase.ODD_READS)
-            # The first character may be percent-encoded (RFC 3986 §6.2.2.2).
-            yield request(operation, "%{hex}{rest}", phase=Phase.LAST_READS)
-            yield request(operation, phase=Phase.LAST_READS, has_lower_names=True)
+            # The first character may be percent-encoded (RFC 3986 §6.2.2.2). The status says what a service misses.
+            yield request(operation, "%{hex}{rest}", phase=Phase.LAST_READS, has_lower_names=True)
     elif operation in CREATES and LABEL in members_of(operation):
         # The interface says of no field but the identifier that it is unique.
         yield sends(operation, {LABEL: f'"{USED_LABEL}"'}, phase=Phase.ODD_CREATES, expected=OPEN)

@@ -14,7 +14,15 @@ from petstore_mock.interface.table import FIELDS, MEMBERS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import REFUSED, Phase, request, sends
 from petstore_mock.verify.row import OF_REQUESTS, WITH_BODY, About, breach, lead
-from petstore_mock.verify.rows.checks import edges_of, is_accepted, is_refused, names_of, reasons_of, text_of_member
+from petstore_mock.verify.rows.checks import (
+    OF_FORM,
+    edges_of,
+    is_accepted,
+    is_refused,
+    names_of,
+    reasons_of,
+    text_of_member,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +67,9 @@ def _is_refused(member: str, seen: Seen, history: History) -> Results:
     if seen.has_failed and seen.sent.keys() - members_of(seen.operation).keys():
         return
     for result in is_refused(seen, history):
-        cause = _unchecked(member, seen, history) if seen.is_success else result.cause
+        cause = result.cause
+        if seen.is_success and cause != OF_FORM:
+            cause = _unchecked(member, seen, history)
         yield result._replace(cause=cause)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from json import dumps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.guards import is_array
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.kinds import Edge, edges, kind_of
 from petstore_mock.interface.schemas import is_valid, members_of, properties
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 # Causes: the same text for all breaches by one mistake of the service. The id of a clause names the broken clause.
+OF_FORM: Final = "form of documents"
 
 
 def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
@@ -34,15 +36,16 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
     by_value = _failing_choices(seen, history)
     if by_value:
         return by_value
+    # A cache that ignores the method returns the list.
+    if seen.operation.shows_one and is_array(seen.document):
+        return OF_FORM
     if seen.is_disguised:
         return f"errors with {seen.status}"
     if _shows_others(seen, history):
         return f"{seen.operation.section}-asked-for"
     # Accepted keys and bodies have causes of their own, but all absent animals are alike.
     is_accepted = seen.is_success and wanted != ABSENT.status
-    if wanted and not is_accepted:
-        return f"{seen.status} for {wanted}"
-    return ""
+    return f"{seen.status} for {wanted}" if wanted and not is_accepted else ""
 
 
 def _failing_choices(seen: Seen, history: History) -> str:

@@ -44,7 +44,12 @@ if TYPE_CHECKING:
 
 def rows() -> Rows:
     for operation in CREATES:
-        yield _listed(operation)
+        row = About(operation).means(
+            "{section}-listed", "Lists show a created animal, once", partial(_is_listed, operation)
+        )
+        row.operations = LISTS
+        row.needs = "a created animal and a list that is not full"
+        yield row
     for operation in (*CREATES, *CHANGES):
         if operation.body is not None or operation.setting:
             yield from _of_keeping(operation)
@@ -136,15 +141,6 @@ def _is_whole(seen: Seen, history: History) -> bool:
         return False
     longest = max(one.count for one in history.lists if one.limit == seen.limit)
     return 0 < seen.count < longest
-
-
-def _listed(operation: Operation) -> Clause:
-    row = About(operation).means(
-        "{section}-listed", "Lists show a created animal, once", partial(_is_listed, operation)
-    )
-    row.operations = LISTS
-    row.needs = "a created animal and a list that is not full"
-    return row
 
 
 def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:

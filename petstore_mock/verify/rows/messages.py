@@ -15,7 +15,7 @@ from petstore_mock.interface.table import ANIMAL, ERROR
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ELSEWHERE, Phase, request
 from petstore_mock.verify.row import EVERY, HELD, LISTS, SHOWS, SHOWS_ONE, About, Result, breach
-from petstore_mock.verify.rows.checks import cause_of
+from petstore_mock.verify.rows.checks import OF_FORM, cause_of
 
 if TYPE_CHECKING:
     from petstore_mock.verify.row import Clause, Results, Rows
@@ -181,13 +181,13 @@ def _is_array(seen: Seen, history: History) -> Results:
     if seen.is_readable:
         # Of several JSON values, one a line, only a list of one animal is JSON.
         is_json = all(one.is_json for one in history.lists if one.is_success)
-        cause = "form of documents" if is_json else "1-json-body"
+        cause = OF_FORM if is_json else "1-json-body"
         yield Result(seen.items is not None, "a JSON array", cause)
 
 
 def _has_objects(seen: Seen, _history: History) -> Results:
     if seen.items:
-        cause = "form of documents"
+        cause = OF_FORM
         # The response to an accepted wrong body may have its form.
         if seen.probe.expected.status:
             cause = seen.probe.shows
