@@ -45,7 +45,9 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
         return f"{seen.operation.section}-asked-for"
     # Accepted keys and bodies have causes of their own, but all absent animals are alike.
     is_accepted = seen.is_success and wanted != ABSENT.status
-    return f"{seen.status} for {wanted}" if wanted and not is_accepted else ""
+    if wanted and not is_accepted:
+        return f"{seen.status} for {wanted}"
+    return ""
 
 
 def _failing_choices(seen: Seen, history: History) -> str:

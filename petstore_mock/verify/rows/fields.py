@@ -428,7 +428,9 @@ _WAYS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
 
 def _ways(text: object, came: object) -> list[str]:
     """Return what a service should not have changed in a text; empty if the way is unknown, or another type came."""
-    if text == came or not isinstance(text, str) or not isinstance(came, str):
+    if text == came:
+        return []
+    if not isinstance(text, str) or not isinstance(came, str):
         return []
     if came and text.startswith(came):
         return ["in its whole length"]
