@@ -36,6 +36,7 @@ from tests.clients import (
     reports_latest,
     reports_more,
     reports_shown,
+    reports_unmet,
     slips,
 )
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, RequestsPets, make_correct
@@ -175,6 +176,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_reading.FieldsAsAttributes, lists),
         (reports_fresh.ReprFails, lists),
         (reports_fresh.CopyRecurses, lists),
+        (reports_unmet.EqualityFails, lists),
     ],
     "results_stay": [(buggy_living.ListReused, lists), (buggy_living.DefaultsShared, creates)],
     "close_succeeds": [
@@ -216,6 +218,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (reports_later.LibraryRetries, lists),
         (reports_again.LoopHandlerReplaced, lists),
         (reports_fresh.ReasonsForAll, lists),
+        (reports_unmet.RequestReplaced, lists),
         *((client, lists) for client in lives_shown.PROGRAM),
     ],
 }
