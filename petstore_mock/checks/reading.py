@@ -108,11 +108,12 @@ def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
     try:
         if is_list(value):
             return [copied(item, read) for item in value]
-        is_plain = isinstance(value, (str, bytes)) or is_object(value)
+        is_plain = isinstance(value, (str, bytes, int, float)) or is_object(value)
         fields: object = value if is_plain else pet_of(value, read)
     except BaseException:  # an object of a closed client may be unreadable, and a list may ask the service
         return None
-    return dict(fields) if is_object(fields) else value
+    # None stands for any other object, which may compare itself.
+    return dict(fields) if is_object(fields) else fields
 
 
 # Exceptions
@@ -219,8 +220,7 @@ def is_distrust(error: BaseException | None) -> bool:
     """Whether an exception means that the client did not trust the certificate of the service."""
     for link in chain_of(error):
         names = _class_names(link)
-        is_distrust = names & _DISTRUST or _curl_number(link, names) == _CURL_DISTRUST
-        if is_distrust:
+        if names & _DISTRUST or _curl_number(link, names) == _CURL_DISTRUST:
             return True
     return False
 

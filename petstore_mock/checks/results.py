@@ -8,8 +8,10 @@ that this response allows: a result, a status, or a lost response. A check compa
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from copy import copy
 from itertools import filterfalse, pairwise
+from operator import eq
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -633,7 +635,7 @@ def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> M
         mistake = _unknown(pet_id, known) if right is None else _wrong_field(pet, right)
         if mistake is None and is_own(type(item).__module__):
             mistake = _unusable(
-                "unusable animal", item, _USES_OF_ANIMALS, Source("", "a caller can show and copy a result")
+                "unusable animal", item, _USES_OF_ANIMALS, Source("", "a caller can show, copy and compare a result")
             )
         if mistake is not None:
             return mistake
@@ -755,7 +757,18 @@ def _copy(animal: object) -> None:
         return
 
 
-_USES_OF_ANIMALS: Final[Uses] = {"str() shows it": str, "repr() shows it": repr, "copy.copy() copies it": _copy}
+def _compare(animal: object) -> None:
+    """Compare an animal with another object. It may refuse that by a TypeError."""
+    with suppress(TypeError):
+        eq(animal, None)
+
+
+_USES_OF_ANIMALS: Final[Uses] = {
+    "str() shows it": str,
+    "repr() shows it": repr,
+    "copy.copy() copies it": _copy,
+    "== compares it with None": _compare,
+}
 _USES_OF_EXCEPTIONS: Final[Uses] = {
     "str() shows it": str,
     "repr() shows it": repr,

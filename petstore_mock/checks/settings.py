@@ -35,7 +35,7 @@ try:
     import resource
 except ImportError:  # on Windows
     resource = None
-Members: TypeAlias = "dict[str, Any]"
+Members: TypeAlias = "dict[Any, Any]"
 _MOST_DRAWN: Final = 1_000  # times 624 random numbers
 _BITS: Final = 32 * 624  # the random numbers of one state
 _LIMITS: Final = ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_AS", "RLIMIT_STACK")
@@ -53,16 +53,13 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"}  # the fake sets it
 
 
-def _set_environment(values: dict[str, str]) -> None:
-    for name in _environment().keys() - values.keys():
-        del os.environ[name]
-    os.environ.update(values)
+def _mapping(owner: Any, read: Callable[[], Members]) -> Setting:  # noqa: ANN401  # a mapping
+    def restore(values: Members) -> None:
+        for name in read().keys() - values.keys():
+            del owner[name]
+        owner.update(values)
 
-
-def _set_responses(values: dict[int, str]) -> None:
-    for status in responses.keys() - values.keys():
-        del responses[status]
-    responses.update(values)
+    return Setting(read, restore)
 
 
 def _attribute(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an object of it
@@ -152,11 +149,11 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(logging.root.getEffectiveLevel, logging.root.setLevel),
     "logging.root.handlers": _list(logging.root, "handlers"),
     "logging.disable()": _attribute(logging.root.manager, "disable"),
-    "http.client.responses": Setting(responses.copy, _set_responses),
+    "http.client.responses": _mapping(responses, responses.copy),
     "logging.captureWarnings()": _attribute(logging, "_warnings_showwarning"),
     "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
     "urllib.request.install_opener()": _attribute(urllib.request, "_opener")._replace(same=partial(_are_alike, _parts)),
-    "os.environ": Setting(_environment, _set_environment),
+    "os.environ": _mapping(os.environ, _environment),
     "os.getcwd()": Setting(_folder, os.chdir),
     "csv.field_size_limit()": Setting(csv.field_size_limit, csv.field_size_limit),
     "decimal.getcontext()": Setting(_decimal_context, decimal.setcontext, partial(_are_alike, repr)),
@@ -201,11 +198,11 @@ _OWNERS: Final = """
     asyncio asyncio:BaseEventLoop builtins http.client http.client:HTTPConnection http.client:HTTPResponse json
     json.decoder json.encoder json:JSONDecoder json:JSONEncoder logging logging:Logger os random signal socket
     socket:socket ssl ssl:SSLContext subprocess sys tempfile threading threading:Thread time urllib.parse
-    urllib.request warnings aiohttp:ClientSession httpx._config httpx:AsyncClient httpx:Client requests.adapters
-    requests.adapters:HTTPAdapter requests.sessions requests.sessions:Session urllib3.connection
-    urllib3.connection:HTTPConnection urllib3.connectionpool urllib3.connectionpool:HTTPConnectionPool
-    urllib3.poolmanager:PoolManager urllib3.util.connection urllib3.util.retry urllib3.util.retry:Retry
-    urllib3.util.ssl_
+    urllib.request warnings aiohttp:ClientSession httpx._config httpx:AsyncClient httpx:Client requests
+    requests.adapters requests.adapters:HTTPAdapter requests.api requests.models:Response requests.sessions
+    requests.sessions:Session urllib3.connection urllib3.connection:HTTPConnection urllib3.connectionpool
+    urllib3.connectionpool:HTTPConnectionPool urllib3.poolmanager:PoolManager urllib3.util.connection
+    urllib3.util.retry urllib3.util.retry:Retry urllib3.util.ssl_
 """
 _owner: Final = cache(resolve_name)
 # A shell sets builtins._ to each result, and pytest keeps the error of each failed test in sys.

@@ -289,8 +289,7 @@ def _note_thread(texts: list[Shown], *_: object) -> None:
 
 def _keep_lost(lost: list[str], former: Callable[[Any], object], event: Any) -> None:  # noqa: ANN401  # of two classes
     """Keep an error of a thread or of a destructor, if it is of the client's own code. A check reports it."""
-    is_own = own_place(event.exc_traceback) and not isinstance(event.exc_value, (SystemExit, Warning))
-    if is_own:
+    if own_place(event.exc_traceback) and not isinstance(event.exc_value, (SystemExit, Warning)):
         lost.append(raised(event.exc_value))
     else:
         former(event)

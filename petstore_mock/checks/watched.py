@@ -31,6 +31,7 @@ from petstore_mock.interface.table import BY_METHOD, OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
+    from contextvars import Context
 
     from petstore_mock.checks.adapting import MakeClient, Methods
     from petstore_mock.checks.check import Ended, Exchanges, Group, Thunk
@@ -153,6 +154,7 @@ class WatchedClient:
         self.raised: BaseException | None = None  # the latest error that a call raised; quiet calls raise none
         self.ignored: Counter[str] = Counter()  # the findings that did not count, by rule
         self.known: Container[Group] = ()  # the groups of findings that do not count any more
+        self._context = copy_context()  # of all calls, so a client may keep a token of a context variable
         self._checks = tuple(CHECKS.values() if checks is None else checks)
         self._ignore = checked_rules(ignore, self._checks)
         self._classify = classify
@@ -376,13 +378,15 @@ class WatchedClient:
         handshake = any(planned.fault.row.meets_handshakes for planned in _planned(self.petstore))
         player = self.player
         journal: Exchanges = self.petstore.journal
+        context = self._context
         if player.is_lost:
             # The call that did not end may still send requests.
             player = Player()
             journal = ()
-        context = copy_context()
+            context = context.copy()
+        caller = copy_context()
         outcome = player.attend(
-            lambda: context.run(attempt, function, self._classify),
+            lambda: context.run(_attempt_for, caller, function, self._classify),
             journal,
             limits,
             handshake=handshake,
@@ -576,6 +580,13 @@ class WatchedClient:
     def _findings(self, seen: Observation) -> list[Finding]:
         found = (check.find(seen) for check in self._checks)
         return [finding for finding in found if finding is not None]
+
+
+def _attempt_for(caller: Context, function: Thunk, classify: Classify) -> Outcome:
+    """Call code of the client with the context variables of its caller."""
+    for variable, value in caller.items():
+        variable.set(value)
+    return attempt(function, classify)
 
 
 def unmade(outcome: Outcome, words: str) -> Finding:

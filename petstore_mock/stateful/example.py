@@ -34,7 +34,10 @@ _MOST_PETS: Final = 120  # with more animals than this, other actors add none by
 _FRAMES: Final = 8  # of a traceback, at most; around a lock, a library may add several
 # Files and folders whose lines no stack shows: those in which a thread or a loop waits, and the package itself.
 _LEFT_OUT: Final = (
-    *(*asyncio.__path__, *concurrent.futures.__path__, selectors.__file__, threading.__file__),
+    *asyncio.__path__,
+    *concurrent.futures.__path__,
+    selectors.__file__,
+    threading.__file__,
     __file__.rpartition("stateful")[0],
 )
 _KNOWN_STANDSTILL: Final = 2.0  # seconds without a request, after the first call that stood still

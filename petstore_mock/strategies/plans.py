@@ -119,5 +119,4 @@ def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> Search
 
 def fault_plans() -> SearchStrategy[tuple[PlannedFault, ...]]:
     """Draw plans of up to five faults that take no real time. Call ``fault.inject(petstore)`` for each."""
-    quick = filter(is_quick, QUICK_FAULTS)
-    return st.lists(planned_faults(quick, OPERATIONS.values()), max_size=5).map(tuple)
+    return st.lists(planned_faults(filter(is_quick, QUICK_FAULTS), OPERATIONS.values()), max_size=5).map(tuple)

@@ -68,8 +68,10 @@ _GATEWAYS: Final[_Rows] = [
 _ERRORS: Final[tuple[Json, ...]] = (True, 5, "Internal error", [], {}, {"errors": [{"detail": "none"}]})
 _ERROR_BODIES: Final[_Rows] = [
     *((500, {"json": document}) for document in _ERRORS),
-    *((status, {"json": ["refused"]}) for status in (400, 404)),
-    *((500, {"body": text, "headers": _AS_JSON}) for text in ("null", "\ufeff{}")),
+    (400, {"json": ["refused"]}),
+    (404, {"json": ["refused"]}),
+    (500, {"body": "null", "headers": _AS_JSON}),
+    (500, {"body": "\ufeff{}", "headers": _AS_JSON}),
 ]
 _CHALLENGES: Final[_Rows] = [
     (401, {"headers": {"WWW-Authenticate": "Bearer"}}),  # the realm is optional (RFC 6750 §3)
@@ -110,32 +112,46 @@ REFUSALS: Final = (kinds.bad_request(), kinds.unauthorized(), kinds.not_found())
 QUICK: Final[Mapping[str, Faults]] = MappingProxyType(
     {
         "failures": (
-            *(kinds.server_error(500), kinds.server_error(503), kinds.respond(403)),
+            kinds.server_error(500),
+            kinds.server_error(503),
+            kinds.respond(403),
             *REFUSALS,
         ),
         "lost responses": (kinds.reset(), kinds.empty_reply()),
         "damaged responses": (
-            *(kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_chunk()),
-            *(kinds.malformed_json(), kinds.wrong_content_type()),
+            kinds.truncate(0.5),
+            kinds.truncate(0.0),
+            kinds.malformed_chunk(),
+            kinds.malformed_json(),
+            kinds.wrong_content_type(),
         ),
         "successes that are none": _responses(_NO_SUCCESSES),
         "successes that break the interface": (
             *(kinds.respond(200, json=document) for document in _broken_documents()),
-            *(kinds.respond(201, json={"id": 1}), kinds.respond(201, json=[])),
+            kinds.respond(201, json={"id": 1}),
+            kinds.respond(201, json=[]),
         ),
         "errors of gateways": _responses(_GATEWAYS),
         "statuses": tuple(map(kinds.respond, _STATUSES)),
         "error bodies": _responses(_ERROR_BODIES),
         "challenges": _responses(_CHALLENGES),
         "hints when to send again": (
-            *(kinds.rate_limited(None), kinds.rate_limited("2020-01-01")),
+            kinds.rate_limited(None),
+            kinds.rate_limited("2020-01-01"),
             *(kinds.respond(status, headers={"Retry-After": hint}) for status, hint in product((429, 503), _HINTS)),
         ),
         # The usual libraries survive these.
         "responses that HTTP allows": (
-            *(kinds.interim(100), kinds.many_fields(), kinds.no_date(), kinds.until_close(), kinds.chunk_extras()),
-            *(kinds.no_spaces(), *(kinds.extra_fields(fields) for fields in _FURTHER)),
-            *(kinds.reason_phrase(""), kinds.reason_phrase("Voilà"), *map(kinds.encoded, CODINGS)),
+            kinds.interim(100),
+            kinds.many_fields(),
+            kinds.no_date(),
+            kinds.until_close(),
+            kinds.chunk_extras(),
+            kinds.no_spaces(),
+            *map(kinds.extra_fields, _FURTHER),
+            kinds.reason_phrase(""),
+            kinds.reason_phrase("Voilà"),
+            *map(kinds.encoded, CODINGS),
         ),
     }
 )
@@ -147,8 +163,12 @@ DIRECTED: Final = {
 SLOW: Final[Mapping[str, Faults]] = MappingProxyType(
     {
         "late responses": (
-            *(kinds.delay(0.05), kinds.dribble(10_000), kinds.server_error(503, delay=0.05)),
-            *(kinds.hang(), kinds.stall_body(), kinds.sequence(503, kinds.hang())),
+            kinds.delay(0.05),
+            kinds.dribble(10_000),
+            kinds.server_error(503, delay=0.05),
+            kinds.hang(),
+            kinds.stall_body(),
+            kinds.sequence(503, kinds.hang()),
         ),
         "waits": (kinds.rate_limited(1), kinds.respond(503, headers={"Retry-After": "1"})),
     }

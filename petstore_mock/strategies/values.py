@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     Simple = Callable[[Schema], list[Json]]
     Strategies = dict[str, SearchStrategy[Json]]  # by the name of a member or an argument
 
-# Small integers, the bounds of 32 and 64 bits, and the bounds of the integers that a float holds exactly.
+# Small integers, one that is shorter with an exponent, the bounds of 32 and 64 bits, and the bounds of the integers
+# that a float holds exactly.
 _INTEGERS: Final = (
-    1, 0, -1, 2, 3, 20, 21, 50, 99, 100, 1_234_567, 2**31 - 1, 2**31, -(2**31) - 1,
+    1, 0, -1, 2, 3, 20, 21, 50, 99, 100, 1_000_000, 2**31 - 1, 2**31, -(2**31) - 1,
     2**53 - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63),
 )  # fmt: skip
 # Texts with a meaning in HTML, URLs, templates, spreadsheets and languages, or for code that guesses types: numbers,

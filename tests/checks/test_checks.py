@@ -13,8 +13,9 @@ import re
 import threading
 import time
 import weakref
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 import pytest
@@ -35,6 +36,7 @@ from tests.clients import (
     reports_latest,
     reports_more,
     reports_shown,
+    reports_unmet,
     slips,
 )
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, RequestsPets, make_correct
@@ -174,6 +176,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_reading.FieldsAsAttributes, lists),
         (reports_fresh.ReprFails, lists),
         (reports_fresh.CopyRecurses, lists),
+        (reports_unmet.EqualityFails, lists),
     ],
     "results_stay": [(buggy_living.ListReused, lists), (buggy_living.DefaultsShared, creates)],
     "close_succeeds": [
@@ -215,6 +218,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (reports_later.LibraryRetries, lists),
         (reports_again.LoopHandlerReplaced, lists),
         (reports_fresh.ReasonsForAll, lists),
+        (reports_unmet.RequestReplaced, lists),
         *((client, lists) for client in lives_shown.PROGRAM),
     ],
 }
@@ -745,6 +749,39 @@ class KeepsTheResponse(RequestsPets):
 def test_a_closed_client_may_keep_its_last_response(petstore: PetStoreMock) -> None:
     with watch(maker_of(KeepsTheResponse), petstore) as client:
         client.list_pets()
+
+
+class SetsAVariable(HttpClientPets):
+    """Sets a context variable in its block, as tracers do, and notes another one of its caller."""
+
+    inside: ClassVar[ContextVar[bool]] = ContextVar("inside", default=False)
+    caller: ClassVar[ContextVar[str]] = ContextVar("caller", default="")
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.callers: list[str] = []
+
+    def __enter__(self) -> Self:
+        self.token = self.inside.set(True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        self.inside.reset(self.token)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        assert self.inside.get()
+        self.callers.append(self.caller.get())
+        return super().ask(method, path, body)
+
+
+def test_a_client_may_set_a_context_variable_in_its_block(petstore: PetStoreMock) -> None:
+    with watch(maker_of(SetsAVariable), petstore) as watched:
+        watched.list_pets()
+        token = SetsAVariable.caller.set("a test")
+        watched.list_pets()
+        SetsAVariable.caller.reset(token)
+        assert watched.client.client.callers == ["", "a test"]
 
 
 class StopsInALongBody(HttpClientPets):

@@ -19,6 +19,7 @@ from tests.clients import (
     reports_latest,
     reports_more,
     reports_shown,
+    reports_unmet,
     reports_unseen,
     sharing,
     slips,
@@ -44,6 +45,7 @@ TWINS: Final[dict[Any, Any]] = {
     **reports_latest.TWINS,
     **reports_unseen.TWINS,
     **reports_fresh.TWINS,
+    **reports_unmet.TWINS,
 }
 NOT_LOOKED_FOR: Final = frozenset(
     {

@@ -31,6 +31,7 @@ from tests.clients.reports_later import REPORTS_LATER
 from tests.clients.reports_latest import REPORTS_LATEST
 from tests.clients.reports_more import REPORTS_MORE
 from tests.clients.reports_shown import REPORTS
+from tests.clients.reports_unmet import REPORTS_UNMET
 from tests.clients.reports_unseen import REPORTS_UNSEEN
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
@@ -59,6 +60,7 @@ PAGES: Final[dict[str, Iterable[Any]]] = {
     "reports-latest": REPORTS_LATEST,
     "reports-unseen": REPORTS_UNSEEN,
     "reports-fresh": REPORTS_FRESH,
+    "reports-unmet": REPORTS_UNMET,
 }
 SUMMARY: Final = ROOT / "docs" / "reference" / "machine-corpus.md"
 _SOURCES: Final = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "clients").glob("*.py"))
