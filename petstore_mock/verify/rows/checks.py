@@ -45,9 +45,8 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
         return f"{seen.operation.section}-asked-for"
     # Accepted keys and bodies have causes of their own, but all absent animals are alike.
     is_accepted = seen.is_success and wanted != ABSENT.status
-    if wanted and not is_accepted:
-        return f"{seen.status} for {wanted}"
-    return ""
+    is_known = wanted and not is_accepted
+    return f"{seen.status} for {wanted}" if is_known else ""
 
 
 def _failing_choices(seen: Seen, history: History) -> str:
