@@ -30,7 +30,7 @@ ROWS = {f"checks.{name}" for name in re.findall(r"^\| `(\w+)` \|", PAGES.get("ch
 INTERNAL = {"faults.coerce"}
 # An entry must say the unit of an amount, or that the amount is a share of something.
 UNITS = re.compile(
-    r"seconds?|bytes|grams|euros?|cents?|metres?|years?|percent|degrees?|chance|fraction|share|moment|amounts?|patience|waits",
+    r"seconds?|bytes|(?:kilo)?grams|euros?|cents?|metres?|years?|percent|degrees?|chance|fraction|share|moment|amounts?|patience|waits",
     re.IGNORECASE,
 )
 ELSEWHERE = re.compile(r"as (?:in |for )?:(?:func|meth):`|; see :meth:`")  # another entry says it

@@ -22,8 +22,8 @@ STATUSES = ("available", "pending", "sold", None)
 
 def of(status: str | None) -> Filter:
     """Return the filter of a list by status."""
-    (parameter,) = OPERATIONS["listPets"].filters
-    return Filter(parameter, status)
+    filters = {parameter.name: parameter for parameter in OPERATIONS["listPets"].filters}
+    return Filter(filters["status"], status)
 
 
 def pet(pet_id: int, status: str | None = None) -> dict[str, Any]:

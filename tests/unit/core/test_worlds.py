@@ -101,8 +101,8 @@ def test_the_owners_of_keys_have_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatc
 
 
 def test_snapshots_of_the_door_have_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("petstore_mock.core.world._KEPT_SNAPSHOTS", 700_000)
     world = worlds_of(seed=1000).default
+    monkeypatch.setattr("petstore_mock.core.world._KEPT_SNAPSHOTS", 5 * world.store.weight() // 2)
     numbers = [take_snapshot(world, {}), take_snapshot(world, {})]
     with pytest.raises(ProblemError, match="delete some") as caught:
         take_snapshot(world, {})

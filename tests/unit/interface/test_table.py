@@ -119,7 +119,7 @@ def test_examples_are_the_first_animal_of_a_seeded_world() -> None:
     for operation, status, value in responses:
         assert operation["responses"][status]["content"]["application/json"]["examples"]["first"]["value"] == value
     sent = creates["requestBody"]["content"]["application/json"]["examples"]["first"]["value"]
-    assert {"id": first["id"], **sent} == first
+    assert sent == {name: value for name, value in first.items() if name in properties("NewPet")}
 
 
 def test_openapi_3_0_wraps_a_reference_with_siblings_in_all_of() -> None:

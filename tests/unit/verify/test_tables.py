@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.schemas import schema
-from petstore_mock.interface.table import FIELDS, OPERATIONS
+from petstore_mock.interface.schemas import parameters, properties, schema
+from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, OPERATIONS
 from petstore_mock.verify import verify
 from petstore_mock.verify.clauses import CLAUSES, PROBES, read_backs
 from petstore_mock.verify.mutants import MUTANTS
@@ -63,6 +65,47 @@ def test_fields_on_the_page_are_required_as_in_the_schemas() -> None:
     rows = [text.split("; ") for section, text in sentences() if section == "2"]
     on_the_page = {cells[0]: cells[3] == "yes" for cells in rows if len(cells) == 5}
     assert on_the_page == {name: name in schema("Pet")["required"] for name in FIELDS}
+
+
+def numbers_in(text: str) -> set[float]:
+    """Return the numbers of a text, except those of words such as int64."""
+    return {float(number) for number in re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", text)}
+
+
+def numbers_of(rules: Mapping[str, Any]) -> set[float]:
+    """Return the bounds of a schema and its default. The bounds of int64 have a name, so no text repeats them."""
+    names = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "default")
+    numbers = {float(rules[name]) for name in names if isinstance(rules.get(name), (int, float))}
+    return {number for number in numbers if abs(number) < 2**62}
+
+
+def test_numbers_on_the_page_and_in_the_sentences_are_the_bounds_of_the_schemas() -> None:
+    """The rows of the page's tables begin with a name. A parameter in a path has a line of its own."""
+    described = [("2", name, properties(ANIMAL)[name], row.sentence.text) for name, row in FIELDS.items()]
+    for row in OPERATIONS.values():
+        of_row = parameters(row)
+        described += [(row.section, one.name, of_row[one.name], one.sentence.text) for one in row.parameters]
+    for section, name, rules, sentence in described:
+        on_the_page = [
+            text
+            for at, text in sentences()
+            if at == section and (text.startswith(f"{name}; ") or f"parameter: {name}, " in text)
+        ]
+        assert on_the_page, name
+        for text in (sentence, *on_the_page):
+            assert numbers_in(text) == numbers_of(rules), text
+
+
+def test_members_of_bodies_on_the_page_are_required_as_in_the_schemas() -> None:
+    """A table about another schema than an animal's has four columns: name, type, required, and meaning."""
+    rows = [text.split("; ") for section, text in sentences() if section == "2"]
+    on_the_page = {cells[0]: cells[2] == "yes" for cells in rows if len(cells) == 4}
+    others = [ERROR, *(row.body for row in OPERATIONS.values() if row.body not in {None, "NewPet"})]
+    wanted: dict[str, bool] = {}
+    for other in others:
+        rules = schema(str(other))
+        wanted |= {name: name in rules.get("required", ()) for name in rules["properties"]}
+    assert on_the_page == wanted
 
 
 def test_sentences_of_the_interface_cover_all_clauses_and_gaps() -> None:
