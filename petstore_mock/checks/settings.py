@@ -30,15 +30,9 @@ from petstore_mock.common.real import open_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-resource: Any
-try:
-    import resource
-except ImportError:  # on Windows
-    resource = None
 Members: TypeAlias = "dict[Any, Any]"
 _MOST_DRAWN: Final = 1_000  # times 624 random numbers
 _BITS: Final = 32 * 624  # the random numbers of one state
-_LIMITS: Final = ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_AS", "RLIMIT_STACK")
 
 
 class Setting(NamedTuple):
@@ -121,17 +115,6 @@ def _umask() -> int | None:
     return None
 
 
-def _limits() -> list[tuple[int, int]]:
-    """Return the limits of open files and memory, on systems that have them."""
-    kinds = _LIMITS if resource else ()
-    return [resource.getrlimit(getattr(resource, kind)) for kind in kinds]
-
-
-def _set_limits(limits: list[tuple[int, int]]) -> None:
-    for kind, limit in zip(_LIMITS, limits, strict=True):
-        resource.setrlimit(getattr(resource, kind), limit)
-
-
 def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of random
     """Whether a state of ``random`` follows from another one by drawing numbers, and not by ``random.seed()``."""
     drawn = random.Random()  # no secret
@@ -144,6 +127,14 @@ def _is_drawn_from(now: Any, before: Any) -> bool:  # noqa: ANN401  # states of 
 
 
 _locale: Final = partial(locale.setlocale, locale.LC_ALL)
+_limits: dict[str, Setting] = {}
+with suppress(ImportError):  # on Windows
+    import resource
+
+    for _name, _kind in vars(resource).items():
+        if _name.startswith("RLIMIT_"):
+            limited = Setting(partial(resource.getrlimit, _kind), partial(resource.setrlimit, _kind))
+            _limits[f"resource.{_name}"] = limited
 # Settings that no name of a module holds, or that need a reader of their own.
 _SETTINGS: Final[dict[str, Setting]] = {
     "logging.root.level": Setting(logging.root.getEffectiveLevel, logging.root.setLevel),
@@ -158,7 +149,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "csv.field_size_limit()": Setting(csv.field_size_limit, csv.field_size_limit),
     "decimal.getcontext()": Setting(_decimal_context, decimal.setcontext, partial(_are_alike, repr)),
     "os.umask()": Setting(_umask, os.umask),
-    "resource.setrlimit()": Setting(_limits, _set_limits),
+    **_limits,
     "warnings.filters": _list(warnings, "filters"),
     "locale.setlocale()": Setting(_locale, _locale),
     "random.seed()": Setting(random.getstate, random.setstate, _is_drawn_from),

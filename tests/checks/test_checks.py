@@ -40,7 +40,7 @@ from tests.clients import (
     slips,
 )
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, RequestsPets, make_correct
-from tests.clients.shapes import SHAPES, AiohttpBlock, AsyncPets, Block, by_key, maker_of
+from tests.clients.shapes import SHAPES, AiohttpBlock, AiohttpGroup, AsyncPets, Block, by_key, maker_of
 from tests.clients.slips import ReadsMuchLater
 from tests.platforms import PROCESSOR_TIMES
 from tests.threads import files_of_other_threads
@@ -292,7 +292,9 @@ TIDY = (
 
 
 @pytest.mark.seconds
-@pytest.mark.parametrize("client", [*CORRECT.values(), *lives_shown.CORRECT, *TIDY, AsyncPets, AiohttpBlock, Block])
+@pytest.mark.parametrize(
+    "client", [*CORRECT.values(), *lives_shown.CORRECT, *TIDY, AsyncPets, AiohttpBlock, AiohttpGroup, Block]
+)
 def test_no_check_finds_a_correct_client_during_its_life(client: type) -> None:
     with PetStoreMock() as petstore:
         for end in stories.ENDS:

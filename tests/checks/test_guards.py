@@ -25,7 +25,11 @@ from petstore_mock.stateful import ClientBugError, check_client
 from tests.checks.stories import lists, misses, watch
 from tests.clients.correct import ApiError, HttpClientPets, make_correct
 from tests.clients.shapes import by_key
+from tests.platforms import HAS_SIGNALS
 from tests.stateful.corpora import LEAVINGS, SETTINGS
+
+if HAS_SIGNALS:
+    import resource
 
 pytestmark = [*LEAVINGS]
 QUICKLY: dict[str, Any] = {"settings": SETTINGS, "max_examples": 1, "environment": (), "faults": (), "vary": ()}
@@ -205,8 +209,15 @@ def changes(change: Callable[[], object]) -> Any:
 
 def settings_of_the_program() -> list[Any]:
     functions: list[Any] = [sys.excepthook, sys.stdout, time.sleep, threading.Thread.start]
+    if HAS_SIGNALS:
+        functions.append(resource.getrlimit(resource.RLIMIT_NOFILE))
     functions += [decimal.getcontext().prec, logging.lastResort, vars(json)["_default_decoder"]]
     return [Path.cwd(), sys.getrecursionlimit(), gc.isenabled(), locale.setlocale(locale.LC_ALL), *functions]
+
+
+def lower_the_limit_of_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft - 1, hard))
 
 
 CHANGES: dict[str, Callable[[], object]] = {
@@ -223,6 +234,7 @@ CHANGES: dict[str, Callable[[], object]] = {
     "logging.lastResort": lambda: setattr(logging, "lastResort", logging.NullHandler()),
     "json._default_decoder": lambda: vars(json).update(_default_decoder=json.JSONDecoder()),
     "urllib.request.install_opener()": lambda: urllib.request.install_opener(urllib.request.OpenerDirector()),
+    **({"resource.RLIMIT_NOFILE": lower_the_limit_of_open_files} if HAS_SIGNALS else {}),
 }
 
 

@@ -276,6 +276,18 @@ class AiohttpBlock(AsyncCalls):
             return await response.json()
 
 
+class AiohttpGroup(AiohttpBlock):
+    """Has a task group as long as its block, as clients with background work have."""
+
+    async def __aenter__(self) -> Self:
+        self.group = await asyncio.TaskGroup().__aenter__()
+        return await super().__aenter__()
+
+    async def __aexit__(self, *details: object) -> None:
+        await super().__aexit__()
+        await self.group.__aexit__(*details)
+
+
 class Block(HttpClientPets):
     """Works only in its ``with`` block, which also closes it."""
 
@@ -364,6 +376,7 @@ SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
     "asyncio streams": (StreamsPets, {}),
     "async make_client": (make_async, {}),
     "async block": (AiohttpBlock, {}),
+    "task group": (AiohttpGroup, {}),
     "needs a loop": (make_session, {}),
     "block": (by_key(Block), {}),
     "other names": (by_key(Sdk), {"methods": SDK_METHODS}),
