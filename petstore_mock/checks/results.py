@@ -706,11 +706,11 @@ def close_succeeds(seen: Observation) -> Mistake | None:
 )
 def interrupts_come_out(seen: Observation) -> Mistake | None:
     outcome = seen.ending
-    error = outcome.error
+    error: Any = outcome.error
     if outcome.interrupt is None or isinstance(error, outcome.interrupt):
         return None
     # A task group raises what interrupted its block in a group.
-    if isinstance(error, BaseExceptionGroup) and error.subgroup(outcome.interrupt) is not None:
+    if isinstance(outcome.error, BaseExceptionGroup) and error.subgroup(outcome.interrupt) is not None:
         return None
     return Mistake("exception swallowed", outcome=str(outcome), interrupt=outcome.interrupt.__name__)
 

@@ -53,7 +53,7 @@ class Pristine(StateOfClient):
 
     def _save(self, owner: Any) -> None:  # noqa: ANN401  # a class or a module
         values: Members = {}
-        for name, value in [*vars(owner).items()]:
+        for name, value in _members(owner).items():
             if name.startswith("__"):
                 continue
             clear = getattr(value, "cache_clear", None)
@@ -69,12 +69,16 @@ class Pristine(StateOfClient):
         for owner, values in self._saved:
             for name, value in values.items():
                 _put_back(owner, name, value)
-            for name in vars(owner).keys() - values.keys():
+            for name in _members(owner).keys() - values.keys():
                 _take_away(owner, name)
 
 
+def _members(owner: Any) -> Members:  # noqa: ANN401
+    return {**vars(owner)}
+
+
 def _put_back(owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
-    now: Any = vars(owner).get(name, _ABSENT)
+    now: Any = _members(owner).get(name, _ABSENT)
     if now is value:
         return
     if not _is_plain(value):
@@ -101,7 +105,7 @@ def _set(owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
 
 def _take_away(owner: Any, name: str) -> None:  # noqa: ANN401
     """Delete the names that were added since, except those that imports and definitions add to a module."""
-    value = vars(owner)[name]
+    value = _members(owner)[name]
     is_defined = isinstance(owner, ModuleType) and isinstance(value, (ModuleType, type, FunctionType))
     if not name.startswith("__") and not is_defined:
         with suppress(AttributeError, TypeError):

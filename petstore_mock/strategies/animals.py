@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
@@ -146,4 +145,8 @@ def _with_one(valid: Documents, wrong: Strategies, any_value: SearchStrategy[Jso
     others = drawn.filter(lambda name: name not in wrong)
     unknown = st.dictionaries(others, any_value, min_size=1, max_size=1)
     members = [st.fixed_dictionaries({name: member}) for name, member in wrong.items()]
-    return st.builds(or_, valid, st.one_of(*members, unknown))
+    return st.builds(_joined, valid, st.one_of(*members, unknown))
+
+
+def _joined(document: JsonObject, member: JsonObject) -> JsonObject:
+    return {**document, **member}

@@ -283,7 +283,7 @@ class AiohttpGroup(AiohttpBlock):
         self.group = await asyncio.TaskGroup().__aenter__()
         return await super().__aenter__()
 
-    async def __aexit__(self, *details: object) -> None:
+    async def __aexit__(self, *details: Any) -> None:  # noqa: PYI036  # the group takes them as they are
         await super().__aexit__()
         await self.group.__aexit__(*details)
 
